@@ -83,7 +83,7 @@ void buf_int(struct buf *b, int64_t v)
     buf_add_decimal(b, v < 0 ? (uint64_t)0 - (uint64_t)v : (uint64_t)v, v < 0);
 }
 
-void buf_uint(struct buf *b, uint64_t v)
+void buf_add_uint(struct buf *b, uint64_t v)
 {
     buf_add_decimal(b, v, false);
 }

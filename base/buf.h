@@ -31,7 +31,7 @@ void buf_adds(struct buf *b, const char *s);
 void buf_slice_add(struct buf *b, struct slice s);
 /* Append a number in decimal. */
 void buf_int(struct buf *b, int64_t v);
-void buf_uint(struct buf *b, uint64_t v);
+void buf_add_uint(struct buf *b, uint64_t v);
 void buf_printf(struct buf *b, const char *fmt, ...) MI_FORMAT(2, 3);
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) MI_FORMAT(2, 0);
 /* Returns the content, NUL-terminated; "" if the buffer is empty or has failed. Valid until the

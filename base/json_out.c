@@ -102,7 +102,7 @@ void json_out_int(struct json_out *j, const char *name, int64_t v)
 void json_out_uint(struct json_out *j, const char *name, uint64_t v)
 {
     json_out_name(j, name);
-    buf_uint(j->b, v);
+    buf_add_uint(j->b, v);
 }
 
 void json_out_bool(struct json_out *j, const char *name, bool v)

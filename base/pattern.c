@@ -109,7 +109,7 @@ static const struct {
 
 /* Translates the escape \p{…} or \P{…} that begins at s.p[i]. Returns its length, or 0 if the
  * caller must copy the escape unchanged. */
-static size_t translate_property(struct buf *b, struct slice s, size_t i)
+static size_t translate_unicode_property(struct buf *b, struct slice s, size_t i)
 {
     const char *end = i + 2 < s.n && s.p[i + 2] == '{' ? memchr(s.p + i, '}', s.n - i) : NULL;
     if (end == NULL)
@@ -142,7 +142,7 @@ static void ecma_regex_to_pcre(struct buf *b, struct slice s)
         size_t n = 0;
         char c = i + 1 < s.n && s.p[i] == '\\' ? s.p[i + 1] : '\0';
         if (c == 'p' || c == 'P') {
-            n = translate_property(b, s, i);
+            n = translate_unicode_property(b, s, i);
         } else if (c == 's' || (c == 'S' && !class)) {
             buf_adds(b, class ? SPACES : c == 's' ? "[" SPACES "]" : "[^" SPACES "]");
             n = 2;

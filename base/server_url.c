@@ -10,7 +10,7 @@ static size_t url_scheme_len(struct slice word)
 }
 
 /* Returns the number of bytes in `s` before the first character that `ends` contains. */
-static size_t length_before_any_char(struct slice s, const char *ends)
+static size_t count_bytes_before_chars(struct slice s, const char *ends)
 {
     size_t n = 0;
     while (n < s.n && (s.p[n] == '\0' || strchr(ends, s.p[n]) == NULL))
@@ -26,11 +26,11 @@ bool server_url_find_in_word(struct server_url_search *s, struct slice word, str
     if (n == 0)
         return false;
     struct slice rest = {word.p + n, word.n - n};
-    size_t end = length_before_any_char(rest, "/?#"), at = end;
+    size_t end = count_bytes_before_chars(rest, "/?#"), at = end;
     while (at > 0 && rest.p[at - 1] != '@')
         at--;
     struct slice path = {rest.p + end, rest.n - end};
-    path.n = length_before_any_char(path, "?#");
+    path.n = count_bytes_before_chars(path, "?#");
     *ret = (struct server_url){{word.p, n}, {rest.p + at, end - at}, path};
     return true;
 }

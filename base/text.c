@@ -106,7 +106,7 @@ void text_append_visible(struct buf *b, struct slice s)
 
 /* Appends a character outside of printable ASCII; escapes characters that control a terminal or end
  * a line. */
-static void append_json_code(struct buf *b, const char *p, size_t len)
+static void append_non_ascii_character(struct buf *b, const char *p, size_t len)
 {
     uint32_t c = text_utf8_code(p, len);
     if (!char_controls_terminal(c))
@@ -130,7 +130,7 @@ static void append_json_char(struct buf *b, const char *p, size_t len)
     else if (c >= 0x20 && c < 0x7F)
         buf_addc(b, (char)c);
     else
-        append_json_code(b, p, len);
+        append_non_ascii_character(b, p, len);
 }
 
 /* These functions test eight bytes at a time. mark_bytes_less_than() sets the highest bit of each
@@ -209,7 +209,7 @@ void text_append_visible_json(struct buf *b, struct slice valid)
             if (space)
                 buf_addc(b, ' ');
             else
-                append_json_code(b, valid.p + i, len);
+                append_non_ascii_character(b, valid.p + i, len);
             from = i + len;
         }
         i += len > 0 ? len : 1;

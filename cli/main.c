@@ -136,7 +136,7 @@ int main(int argc, char **argv)
         return print_help(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL);
     struct buf b = {0};
     if (strcmp(word, "--version") == 0) {
-        version_text(&b);
+        version_append_text(&b);
         return run_print_to_stdout(&b);
     }
     if (strcmp(word, "__complete") == 0) {

@@ -3,7 +3,7 @@
 #include "base/os/process.h"
 #include "cli/doctor/libraries.h"
 
-void version_text(struct buf *b)
+void version_append_text(struct buf *b)
 {
     buf_printf(b, "mcp-interposer " MI_VERSION "\ncommit     %s\ntarget     %s%s\nlibraries  ",
                version_commit, process_get_platform_name(),

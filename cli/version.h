@@ -9,6 +9,6 @@
 extern const char version_commit[];
 
 /* Appends four lines: the version, the commit, the target, and the versions of the libraries. */
-void version_text(struct buf *b);
+void version_append_text(struct buf *b);
 
 #endif

@@ -98,7 +98,8 @@ static bool evidence_key_split(struct slice text, struct parts *ret)
     return base64_read(rest, ret->typed, sizeof ret->typed) && ret->typed[0] == TYPE_ED25519;
 }
 
-static void evidence_key_join(struct buf *b, const struct public_key *k, const uint8_t key[KEY_N])
+static void evidence_key_append_text(struct buf *b, const struct public_key *k,
+                                     const uint8_t key[KEY_N])
 {
     uint8_t typed[1 + KEY_N] = {TYPE_ED25519};
     memcpy(typed + 1, key, KEY_N);
@@ -126,7 +127,7 @@ int key_read_public(struct slice text, struct public_key *ret)
 
 void key_write_public(struct buf *b, const struct public_key *k)
 {
-    evidence_key_join(b, k, k->b);
+    evidence_key_append_text(b, k, k->b);
 }
 
 int key_read_secret(struct slice text, struct secret_key *ret)
@@ -151,7 +152,7 @@ int key_read_secret(struct slice text, struct secret_key *ret)
 void key_write_secret(struct buf *b, const struct secret_key *k)
 {
     buf_adds(b, BEFORE_SECRET);
-    evidence_key_join(b, &k->public, k->b);
+    evidence_key_append_text(b, &k->public, k->b);
 }
 
 bool key_eq(const struct public_key *a, const struct public_key *b)

@@ -11,7 +11,7 @@ void checkpoint_write(struct buf *b, const struct checkpoint *c)
 {
     buf_slice_add(b, c->origin);
     buf_addc(b, '\n');
-    buf_uint(b, c->size);
+    buf_add_uint(b, c->size);
     buf_addc(b, '\n');
     base64_encode(b, c->root.b, DIGEST_N);
     buf_addc(b, '\n');
@@ -19,7 +19,7 @@ void checkpoint_write(struct buf *b, const struct checkpoint *c)
 
 /* Removes the first line from *rest, and returns it in *ret without its newline. Returns false if
  * *rest has no complete line, or if the line is empty. */
-static bool note_next_line(struct slice *rest, struct slice *ret)
+static bool take_next_line_of_note(struct slice *rest, struct slice *ret)
 {
     const char *end = rest->n > 0 ? memchr(rest->p, '\n', rest->n) : NULL;
     if (end == NULL || end == rest->p)
@@ -48,12 +48,12 @@ int checkpoint_read(struct slice text, struct checkpoint *ret)
 {
     struct checkpoint c;
     struct slice rest = text, size, root, extension;
-    if (!note_next_line(&rest, &c.origin) || !note_next_line(&rest, &size) ||
-        !note_next_line(&rest, &root) || !read_checkpoint_size(size, &c.size) ||
+    if (!take_next_line_of_note(&rest, &c.origin) || !take_next_line_of_note(&rest, &size) ||
+        !take_next_line_of_note(&rest, &root) || !read_checkpoint_size(size, &c.size) ||
         !base64_read(root, c.root.b, DIGEST_N))
         return MI_EINVAL;
     while (rest.n > 0)
-        if (!note_next_line(&rest, &extension))
+        if (!take_next_line_of_note(&rest, &extension))
             return MI_EINVAL;
     *ret = c;
     return 0;
@@ -103,7 +103,7 @@ struct signature {
 static bool note_next_signature(struct slice *rest, struct signature *ret)
 {
     struct slice line;
-    if (!note_next_line(rest, &line) || !slice_begins(line, DASH))
+    if (!take_next_line_of_note(rest, &line) || !slice_begins(line, DASH))
         return false;
     size_t dash = strlen(DASH);
     const char *blank = memchr(line.p + dash, ' ', line.n - dash);

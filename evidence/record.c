@@ -25,7 +25,7 @@ void record_begin_digest(struct record *r, const struct salt *salt, const char *
 }
 
 /* Adds the prefix of a field, in unsigned LEB128: 0 for NULL, otherwise the length plus one. */
-static void record_add_prefix(struct record *r, uint64_t rest)
+static void record_add_length_prefix(struct record *r, uint64_t rest)
 {
     uint8_t length[10];
     size_t n = 0;
@@ -37,7 +37,7 @@ static void record_add_prefix(struct record *r, uint64_t rest)
 
 void record_add_length(struct record *r, uint64_t n)
 {
-    record_add_prefix(r, n + 1);
+    record_add_length_prefix(r, n + 1);
 }
 
 void record_add_bytes(struct record *r, struct slice part)
@@ -48,7 +48,7 @@ void record_add_bytes(struct record *r, struct slice part)
 
 void record_add_text(struct record *r, struct slice text)
 {
-    record_add_prefix(r, text.p != NULL ? (uint64_t)text.n + 1 : 0);
+    record_add_length_prefix(r, text.p != NULL ? (uint64_t)text.n + 1 : 0);
     record_add_bytes(r, text);
 }
 

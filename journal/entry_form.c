@@ -148,7 +148,7 @@ static void put_session_update(struct out *o, const struct session_update *u)
     }
 }
 
-static void get_update(struct in *i, struct session_update *u)
+static void get_session_update(struct in *i, struct session_update *u)
 {
     for (size_t k = 0; k < fields_of_update.n; k++) {
         const struct record_field *f = &fields_of_update.list[k];
@@ -342,7 +342,7 @@ static int form_read_non_message(enum entry_kind kind, struct slice bytes, struc
         get_event(&i, &e.row);
         break;
     case ENTRY_UPDATE:
-        get_update(&i, &e.update);
+        get_session_update(&i, &e.update);
         break;
     case ENTRY_RUNNING:
         get_running_fields(&i, &e.running);
@@ -374,7 +374,7 @@ static int form_read_non_message(enum entry_kind kind, struct slice bytes, struc
     return 0;
 }
 
-int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret)
+int form_read_entry(enum entry_kind kind, struct slice bytes, struct entry *ret)
 {
     if (kind != ENTRY_MESSAGE)
         return form_read_non_message(kind, bytes, ret);

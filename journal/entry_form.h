@@ -66,7 +66,7 @@ struct entry {
             /* the texts `server`, `session` and `command` of the escalation are not stored */
             struct escalation escalation;
             int64_t t_us;
-            /* after form_read(): escalation.stderr_lines points to this array */
+            /* after form_read_entry(): escalation.stderr_lines points to this array */
             struct slice lines[ESCALATION_LINES_MAX];
         };
         struct lost_messages lost;
@@ -81,7 +81,7 @@ void form_write_entry(const struct entry *e, char *to);
 /* Reads an entry. `kind` is the kind of the record. All texts point into `bytes`. The C strings
  * event and action point there as well, and end with a NUL. escalation.stderr_lines points to
  * ret->lines, so *ret must not be copied. Does not check whether a body is JSON. */
-MI_MUST int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret);
+MI_MUST int form_read_entry(enum entry_kind kind, struct slice bytes, struct entry *ret);
 
 /* Appends the session's start to b; sets b->failed if memory runs out. */
 void form_append_session_start(struct buf *b, const struct session_start *s);

@@ -38,7 +38,7 @@ void journal_file_set_dir(const char *path)
     dir_too_long = len < 0 || (size_t)len >= sizeof dir_path;
 }
 
-static const char *journal_dir_name(void)
+static const char *journal_get_directory(void)
 {
     static char path[64];
     if (dir_path[0] != '\0')
@@ -51,7 +51,7 @@ static const char *journal_dir_name(void)
 
 void journal_file_append_dir(struct buf *b)
 {
-    buf_adds(b, journal_dir_name());
+    buf_adds(b, journal_get_directory());
 }
 
 /* Returns whether a directory may contain journals. If not, appends the reason to `why`. */
@@ -74,7 +74,7 @@ static bool dir_is_safe(int fd, const char *path, struct buf *why)
 /* Returns the descriptor of the directory, or -1 with the reason appended to `why`. */
 static int journal_dir_open(bool make, struct buf *why)
 {
-    const char *path = journal_dir_name();
+    const char *path = journal_get_directory();
     if (dir_too_long) {
         buf_adds(why, "the path of the journals' directory is too long");
         errno = ENAMETOOLONG;
@@ -122,7 +122,7 @@ static bool dir_has_free_space(int fd, struct buf *why)
     if (fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0 ||
         fs.f_bavail >= JOURNAL_FILE_ROOM / fs.f_frsize)
         return true;
-    buf_printf(why, "%s is full", journal_dir_name());
+    buf_printf(why, "%s is full", journal_get_directory());
     return false;
 }
 
@@ -191,7 +191,7 @@ static int create_named_journal(struct journal_file *f, struct buf *why)
     if (st == 0 && (fchmod(f->fd, 0600) != 0 || journal_file_lock(f->fd, JOURNAL_WRITER) < 0))
         st = MI_EIO;
     if (st < 0) {
-        buf_printf(why, "cannot make a file in %s: %s", journal_dir_name(), strerror(errno));
+        buf_printf(why, "cannot make a file in %s: %s", journal_get_directory(), strerror(errno));
         if (f->has_name)
             (void)unlinkat(dir, f->uid, 0);
         journal_file_close(f);

@@ -254,7 +254,8 @@ static bool get_message_texts(struct slice left, const struct fixed *f, struct s
     return left.n == 0;
 }
 
-static struct row row_of_message(const struct fixed *f, const struct parts *p, struct slice body)
+static struct row make_row_of_message(const struct fixed *f, const struct parts *p,
+                                      struct slice body)
 {
     return (struct row){
         .kind = f->kind,
@@ -281,8 +282,8 @@ static struct row row_of_message(const struct fixed *f, const struct parts *p, s
     };
 }
 
-static struct invocation invocation_of_message(const struct fixed *f, const struct parts *p,
-                                               const struct row *r)
+static struct invocation make_invocation_of_message(const struct fixed *f, const struct parts *p,
+                                                    const struct row *r)
 {
     return (struct invocation){
         .wall_us = (int64_t)p->number[N_WALL_US],
@@ -314,9 +315,9 @@ int message_read(struct slice bytes, struct row *ret, struct invocation *ret_x)
     if (!message_head_is_valid(&f) || !read_message_numbers(&bytes, f.flags, &p) ||
         !get_message_texts(bytes, &f, &body, &p))
         return MI_EINVAL;
-    struct row r = row_of_message(&f, &p, body);
+    struct row r = make_row_of_message(&f, &p, body);
     if (r.ends_invocation) {
-        *ret_x = invocation_of_message(&f, &p, &r);
+        *ret_x = make_invocation_of_message(&f, &p, &r);
         if (!invocation_is_valid(ret_x))
             return MI_EINVAL;
     }

@@ -207,7 +207,7 @@ bool ring_is_finished(const struct ring *r)
 
 /* Returns the element of g->table for the step of memory that contains this position. The element
  * may be damaged. */
-static volatile uint32_t *ring_get_step_entry(const struct ring *g, uint64_t position)
+static volatile uint32_t *ring_get_table_entry_of_step(const struct ring *g, uint64_t position)
 {
     return &g->table[position / g->step % (g->size / g->step)];
 }
@@ -217,7 +217,7 @@ static void ring_free_released_steps(struct ring *w, uint64_t tail)
 {
     uint64_t to = tail < w->end ? tail : w->end;
     for (; to >= w->freed + w->step; w->freed += w->step)
-        steps_mark_free(&w->steps, *ring_get_step_entry(w, w->freed));
+        steps_mark_free(&w->steps, *ring_get_table_entry_of_step(w, w->freed));
 }
 
 /* Returns the index of the step of memory after the step that the writer is filling. */
@@ -255,7 +255,7 @@ char *ring_reserve_record(struct ring *w, size_t n)
     return to + sizeof(struct ring_head);
 }
 
-static void ring_put_head(struct ring *w, uint32_t kind, size_t n)
+static void ring_write_record_head(struct ring *w, uint32_t kind, size_t n)
 {
     struct ring_head head = {(uint32_t)n, kind};
     memcpy(w->to, &head, sizeof head);
@@ -269,11 +269,11 @@ static void ring_advance_to_found_steps(struct ring *w)
 {
     if (w->found.first != next_ring_step(w)) {
         if (w->left > 0)
-            ring_put_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));
+            ring_write_record_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));
         w->to = w->data + w->found.first * w->step;
     }
     for (size_t i = 0; i < w->found.n; i++, w->left += w->step)
-        *ring_get_step_entry(w, w->end + w->left) = (uint32_t)(w->found.first + i);
+        *ring_get_table_entry_of_step(w, w->end + w->left) = (uint32_t)(w->found.first + i);
     steps_mark_used(&w->steps, w->found);
     w->found.n = 0;
 }
@@ -285,9 +285,9 @@ void ring_add_record_head(struct ring *w, uint32_t kind, size_t n)
     bool is_long = w->found.n >= LONG_STEPS;
     if (w->found.n > 0)
         ring_advance_to_found_steps(w);
-    ring_put_head(w, kind, n);
+    ring_write_record_head(w, kind, n);
     if (is_long && w->left > 0)
-        ring_put_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));
+        ring_write_record_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));
 }
 
 size_t ring_memory_size(const struct ring *w)
@@ -295,7 +295,7 @@ size_t ring_memory_size(const struct ring *w)
     return w->steps.memory_n * (size_t)w->step;
 }
 
-void ring_return_memory(struct ring *w, size_t most)
+void ring_free_unused_memory(struct ring *w, size_t most)
 {
     ring_free_released_steps(w, atomic_load_explicit(&w->shared->tail, memory_order_seq_cst));
     steps_return_memory(&w->steps, RING_KEPT, most);
@@ -342,7 +342,7 @@ static bool ring_allocate_records(const struct ring *r, uint64_t from, uint64_t 
 {
     uint64_t before = (uint64_t)(r->data - (char *)r->shared);
     for (uint64_t at = from - from % r->step; at < to; at += r->step) {
-        uint64_t i = *ring_get_step_entry(r, at);
+        uint64_t i = *ring_get_table_entry_of_step(r, at);
         if (i >= r->size / r->step || memory_allocate(r->fd, before + i * r->step, r->step) < 0)
             return false;
     }
@@ -356,7 +356,7 @@ static const char *ring_read_record_at(const struct ring *r, uint64_t at, uint64
 {
     if (at >= head)
         return NULL;
-    uint64_t i = *ring_get_step_entry(r, at);
+    uint64_t i = *ring_get_table_entry_of_step(r, at);
     if (i >= r->size / r->step)
         return NULL;
     uint64_t from = i * r->step + at % r->step, n = r->size - from;
@@ -424,7 +424,7 @@ void ring_mark_reader_awake(struct ring *r)
     atomic_store_explicit(&r->shared->reader_sleeps, 0, memory_order_relaxed);
 }
 
-bool ring_set_trouble(struct ring *r, enum ring_trouble trouble)
+bool ring_set_recorder_trouble(struct ring *r, enum ring_trouble trouble)
 {
     if (atomic_exchange_explicit(&r->shared->trouble, trouble, memory_order_seq_cst) == trouble)
         return false;

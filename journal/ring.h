@@ -15,7 +15,7 @@
  *           fills the rest of the first step. A long record is followed by RING_SKIPPED as well.
  * Memory    the writer allocates memory before it writes there, and uses the memory again when its
  *           records are released (steps.h). The memory of a burst stays allocated until
- *           ring_return_memory().
+ *           ring_free_unused_memory().
  * Limit     the bytes that are not released are at most `limit`, including skipped bytes. Only the
  *           bytes that the last record skips may exceed the limit: less than a step before it and,
  *           if it is long, after it. A single record may be longer than `limit` while the ring is
@@ -45,7 +45,7 @@
 #define RING_NONE UINT64_MAX /* means "no position" */
 /* kind of a record that only fills the unused end of a step of memory */
 #define RING_SKIPPED UINT32_MAX
-/* number of bytes that ring_return_memory() leaves allocated */
+/* number of bytes that ring_free_unused_memory() leaves allocated */
 #define RING_KEPT ((size_t)256 << 10)
 
 /* State of the recorder. */
@@ -172,7 +172,7 @@ void ring_set_writer_waits(struct ring *w, bool waits);
 size_t ring_memory_size(const struct ring *w);
 /* Returns memory that no record uses to the system, until RING_KEPT bytes are allocated; at most
  * `most` bytes per call, to keep the call short. */
-void ring_return_memory(struct ring *w, size_t most);
+void ring_free_unused_memory(struct ring *w, size_t most);
 
 /* ---- the reader ---- */
 
@@ -194,6 +194,6 @@ MI_MUST bool ring_put_reader_to_sleep(struct ring *r);
  * the reader must be received before the next ring_put_reader_to_sleep(). */
 void ring_mark_reader_awake(struct ring *r);
 /* Returns true if the writer waits and must be woken. */
-MI_MUST bool ring_set_trouble(struct ring *r, enum ring_trouble trouble);
+MI_MUST bool ring_set_recorder_trouble(struct ring *r, enum ring_trouble trouble);
 
 #endif

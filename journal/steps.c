@@ -92,8 +92,8 @@ static bool steps_are_free(const struct steps *s, struct step_run run, uint8_t s
 }
 
 /* Finds the first n free steps in a row. `state`: see steps_are_free(). */
-static bool steps_find_first_run(const struct steps *s, size_t n, uint8_t state,
-                                 struct step_run *ret)
+static bool steps_find_first_free_run(const struct steps *s, size_t n, uint8_t state,
+                                      struct step_run *ret)
 {
     size_t found = 0, end = state == STEP_HAS_MEMORY ? s->high : s->n;
     for (size_t i = s->low; i < end; i++) {
@@ -109,10 +109,10 @@ static bool steps_find_first_run(const struct steps *s, size_t n, uint8_t state,
 
 /* Finds the first n free steps in a row. If they are not before `next`, and the steps of `next` are
  * free, finds `next` instead. `state`: see steps_are_free(). */
-static bool steps_find_run(const struct steps *s, struct step_run next, size_t n, uint8_t state,
-                           struct step_run *ret)
+static bool steps_find_free_run(const struct steps *s, struct step_run next, size_t n,
+                                uint8_t state, struct step_run *ret)
 {
-    bool found = steps_find_first_run(s, n, state, ret);
+    bool found = steps_find_first_free_run(s, n, state, ret);
     if (!steps_are_free(s, next, state) || (found && ret->first < next.first))
         return found;
     *ret = next;
@@ -122,9 +122,9 @@ static bool steps_find_run(const struct steps *s, struct step_run next, size_t n
 int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_run *ret)
 {
     struct step_run after = {next, more};
-    if (steps_find_run(s, after, n, STEP_HAS_MEMORY, ret))
+    if (steps_find_free_run(s, after, n, STEP_HAS_MEMORY, ret))
         return 0;
-    if (!steps_find_run(s, after, n, 0, ret)) {
+    if (!steps_find_free_run(s, after, n, 0, ret)) {
         errno = ENOBUFS;
         return MI_EIO;
     }

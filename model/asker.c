@@ -8,7 +8,7 @@ static const char *const methods[ASKS_N] = {
     [ASKS_ROOTS] = "roots/list",
 };
 
-enum asks asker_kind_of_request(struct slice method)
+enum asks asker_classify_request(struct slice method)
 {
     unsigned what = ASKS_N - 1;
     while (what > ASKS_NOTHING && !json_key_is(method, methods[what]))
@@ -16,12 +16,12 @@ enum asks asker_kind_of_request(struct slice method)
     return (enum asks)what;
 }
 
-const char *asker_method_name(enum asks what)
+const char *asker_get_request_method(enum asks what)
 {
     return methods[what];
 }
 
-bool asker_counts_as_call(struct slice method)
+bool asker_method_counts_as_call(struct slice method)
 {
     return method.p != NULL && !slice_is(method, "ping") && !slice_begins(method, "tasks/");
 }
@@ -47,13 +47,13 @@ void asker_add_call(struct asker *a, const struct asker_call *c)
         a->crowded_to = to > a->crowded_to ? to : a->crowded_to;
 }
 
-struct asker_call *asker_find(struct asker *a, int64_t seq)
+struct asker_call *asker_find_call_of_request(struct asker *a, int64_t seq)
 {
     asker_drop_ended_calls(a, seq);
     return a->n == 1 && seq > a->crowded_to ? &a->open[0] : NULL;
 }
 
-int64_t asker_count_unshared_us(struct asker_call *c, int64_t from_us, int64_t to_us)
+int64_t asker_take_uncovered_us(struct asker_call *c, int64_t from_us, int64_t to_us)
 {
     from_us = from_us > c->covered_us ? from_us : c->covered_us;
     to_us = to_us < c->end_us ? to_us : c->end_us;

@@ -10,8 +10,8 @@
  *           request with a task in `_meta` belongs to the task's operation: model/operations.h.)
  *           A person's share of a call is the time in which an elicitation was open, at most to the
  *           end of the call. Time in which several elicitations are open counts once.
- * Use       asker_add_call() for each request of the client, and asker_find() for each request of
- *           the server, in the order of seq.
+ * Use       asker_add_call() for each request of the client, and asker_find_call_of_request() for
+ *           each request of the server, in the order of seq.
  * Owns      nothing: at most ASKER_OPEN_MAX calls are kept. While more are open, requests of the
  *           server belong to no call.
  * Blocks    never. Pure. */
@@ -25,9 +25,9 @@
 enum asks { ASKS_NOTHING, ASKS_PERSON, ASKS_MODEL, ASKS_ROOTS, ASKS_N };
 
 /* Returns what a request with this method asks for. method: the text between the quotes in JSON. */
-enum asks asker_kind_of_request(struct slice method);
+enum asks asker_classify_request(struct slice method);
 /* Returns the method of the requests that ask for this; NULL for ASKS_NOTHING. */
-const char *asker_method_name(enum asks what);
+const char *asker_get_request_method(enum asks what);
 /* The methods as a list for IN in SQL. */
 #define ASKER_METHODS "('elicitation/create', 'sampling/createMessage', 'roots/list')"
 
@@ -47,14 +47,14 @@ struct asker {
 };
 
 /* Whether a server may ask the client for something during a call with this method. */
-bool asker_counts_as_call(struct slice method);
+bool asker_method_counts_as_call(struct slice method);
 void asker_add_call(struct asker *a, const struct asker_call *c);
 /* Returns the call to which request `seq` of the server belongs, or NULL if unknown. Valid until
  * the next asker_add_call(). */
-struct asker_call *asker_find(struct asker *a, int64_t seq);
+struct asker_call *asker_find_call_of_request(struct asker *a, int64_t seq);
 /* Returns how much time a request adds to the person's share of the call. The request was open from
  * from_us to to_us; to_us is INT64_MAX if it has no answer. Returns 0 while both the request and
  * the call are open. */
-int64_t asker_count_unshared_us(struct asker_call *c, int64_t from_us, int64_t to_us);
+int64_t asker_take_uncovered_us(struct asker_call *c, int64_t from_us, int64_t to_us);
 
 #endif

@@ -87,7 +87,7 @@ void call_set_add_own_request(struct call_set *c, int64_t seq, enum row_directio
 }
 
 /* Returns the seq of the request that an answer without request_seq belongs to; 0: none. */
-static int64_t call_set_match_own_answer(struct call_set *c, const struct call_message *m)
+static int64_t call_set_find_answered_request(struct call_set *c, const struct call_message *m)
 {
     if (!message_is_answer(m) || m->seq <= c->own_last || m->action != ROW_SWALLOWED ||
         m->rpc_id.n == 0 || !finding_is_listed(m->finding, "own-request"))
@@ -207,7 +207,7 @@ int call_set_add_message(struct call_set *c, const struct call_message *m, struc
         for (size_t i = 0; i < c->own_n && i < CALLS_OWN; i++)
             c->own[i].answered |= c->own[i].seq == m->request_seq &&
                                   c->own[i].direction != m->direction && message_is_answer(m);
-    int64_t seq = m->request_seq != 0 ? m->request_seq : call_set_match_own_answer(c, m);
+    int64_t seq = m->request_seq != 0 ? m->request_seq : call_set_find_answered_request(c, m);
     if (seq == 0)
         return CALLS_NOTHING;
     *ret_seq = seq;

@@ -55,7 +55,7 @@ static struct cell read_head_value(const struct record_field *f, struct slice va
 
 /* Returns the field of a line, and its value in *ret_value; FIELDS_OF_ESCALATION_HEAD if there is
  * none. */
-static size_t head_field_of_line(struct slice line, struct slice *ret_value)
+static size_t head_find_field_of_line(struct slice line, struct slice *ret_value)
 {
     for (size_t i = 0; i < FIELDS_OF_ESCALATION_HEAD; i++) {
         const char *name = fields_of_escalation_head.list[i].name;
@@ -69,7 +69,7 @@ static size_t head_field_of_line(struct slice line, struct slice *ret_value)
 }
 
 /* Returns the lines between the two `---` lines, or {NULL, 0} if the file has no head. */
-static struct slice cut_head_lines(struct slice file)
+static struct slice get_escalation_head_lines(struct slice file)
 {
     const size_t n = sizeof LIMIT - 1;
     const char *end = slice_begins(file, LIMIT)
@@ -81,7 +81,7 @@ static struct slice cut_head_lines(struct slice file)
 
 void escalation_head_read(struct slice file, struct buf *texts, struct escalation_head *ret)
 {
-    struct slice rest = cut_head_lines(file);
+    struct slice rest = get_escalation_head_lines(file);
     bool seen[FIELDS_OF_ESCALATION_HEAD + 1] = {false};
     *ret = (struct escalation_head){.cause = ESCALATION_CAUSE_UNKNOWN};
     buf_clear(texts);
@@ -91,7 +91,7 @@ void escalation_head_read(struct slice file, struct buf *texts, struct escalatio
         return;
     while (rest.n > 0) {
         struct slice value, line = slice_take_line(&rest);
-        size_t i = head_field_of_line(line, &value);
+        size_t i = head_find_field_of_line(line, &value);
         if (i < FIELDS_OF_ESCALATION_HEAD && !seen[i])
             field_set(&fields_of_escalation_head.list[i], ret,
                       read_head_value(&fields_of_escalation_head.list[i], value, texts));
@@ -102,11 +102,11 @@ void escalation_head_read(struct slice file, struct buf *texts, struct escalatio
 bool escalation_head_set_field(struct buf *file, size_t field, const struct escalation_head *h)
 {
     const struct record_field *f = &fields_of_escalation_head.list[field];
-    struct slice rest = cut_head_lines(buf_slice(file)), value = {0};
+    struct slice rest = get_escalation_head_lines(buf_slice(file)), value = {0};
     bool found = false;
     while (rest.n > 0 && !found) {
         struct slice line = slice_take_line(&rest);
-        found = head_field_of_line(line, &value) == field;
+        found = head_find_field_of_line(line, &value) == field;
     }
     if (!found)
         return false;

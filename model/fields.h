@@ -178,8 +178,8 @@ static inline struct cell field_get(const struct record_field *f, const void *re
         return (struct cell){text.p != NULL ? CELL_TEXT : CELL_NULL, 0, text};
     }
     if (f->type == VALUE_WORD)
-        return (struct cell){CELL_TEXT, 0,
-                             value_text_of_number(f->words, *field_get_unsigned_pointer(f, from))};
+        return (struct cell){
+            CELL_TEXT, 0, value_get_word_as_slice(f->words, *field_get_unsigned_pointer(f, from))};
     int64_t n = f->type == VALUE_FLAG ? *((bool *)from + f->at) : *field_number(f, from);
     bool null = f->null == VALUE_UNLESS ? !*field_flag(f, from)
                                         : f->null != VALUE_NOT_NULL && n == field_null_number(f);

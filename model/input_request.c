@@ -22,10 +22,10 @@ struct slice input_request_url_host(struct slice url)
 
 bool input_request_read(struct json_value request, struct input_request *ret)
 {
-    enum asks what = asker_kind_of_request(json_string_raw(json_get(request, "method")));
+    enum asks what = asker_classify_request(json_string_raw(json_get(request, "method")));
     if (what == ASKS_NOTHING)
         return false;
-    *ret = (struct input_request){.what = slice_of(asker_method_name(what))};
+    *ret = (struct input_request){.what = slice_of(asker_get_request_method(what))};
     if (what != ASKS_PERSON)
         return true;
     struct json_value params = json_get(request, "params");

@@ -39,12 +39,12 @@ static void count_input_requests(struct json_value requests, struct link *l)
     while (l->asks < ASKS_MAX && json_walk_next(&w, &key, &one)) {
         l->asks++;
         l->asks_person |=
-            asker_kind_of_request(json_string_raw(json_get(one, "method"))) == ASKS_PERSON;
+            asker_classify_request(json_string_raw(json_get(one, "method"))) == ASKS_PERSON;
     }
 }
 
 /* The two MCP revisions that have tasks use the same words for `status` (mcp-wire.md 2.2). */
-static enum call_status status_of_task(struct json_value task)
+static enum call_status read_call_status_of_task(struct json_value task)
 {
     struct slice status = json_string_raw(json_get(task, "status"));
     if (json_key_is(status, "completed"))
@@ -59,7 +59,7 @@ static struct link make_task_link(enum link_kind kind, struct json_value task)
 {
     struct link l = {.kind = kind,
                      .key = hash_link_string(json_get(task, "taskId")),
-                     .status = status_of_task(task)};
+                     .status = read_call_status_of_task(task)};
     if (json_key_is(json_string_raw(json_get(task, "status")), "input_required"))
         count_input_requests(json_get(task, "inputRequests"), &l);
     return l;
@@ -81,7 +81,7 @@ static struct link link_read_from_result(const struct rpc *m)
     return (struct link){0};
 }
 
-static struct link link_of_request(const struct rpc *m)
+static struct link make_link_of_request(const struct rpc *m)
 {
     struct json_value id = json_get(m->params, "taskId");
     struct link l = {.key = hash_link_string(id),
@@ -93,8 +93,8 @@ static struct link link_of_request(const struct rpc *m)
         l.key = hash_link_string(m->request_state);
     } else {
         l.kind = LINK_FOR_TASK;
-        l.asks = asker_kind_of_request(m->method) != ASKS_NOTHING;
-        l.asks_person = asker_kind_of_request(m->method) == ASKS_PERSON;
+        l.asks = asker_classify_request(m->method) != ASKS_NOTHING;
+        l.asks_person = asker_classify_request(m->method) == ASKS_PERSON;
         l.key = hash_link_string(
             json_get(json_get(m->meta, "io.modelcontextprotocol/related-task"), "taskId"));
     }
@@ -108,7 +108,7 @@ struct link link_read_from_message(const struct rpc *m)
     if (m->kind == RPC_RESULT)
         return link_read_from_result(m);
     if (m->kind == RPC_REQUEST)
-        return link_of_request(m);
+        return make_link_of_request(m);
     return slice_begins(m->method, "notifications/tasks")
                ? make_task_link(LINK_TASK_STATE, m->params)
                : (struct link){0};

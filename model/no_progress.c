@@ -104,7 +104,7 @@ static unsigned no_progress_count_failures(struct no_progress *p,
     return p->failing[i].times;
 }
 
-bool no_progress_uses_message(const struct no_progress *p, const struct no_progress_message *m)
+bool no_progress_needs_body(const struct no_progress *p, const struct no_progress_message *m)
 {
     if (m->kind == KIND_REQUEST)
         return m->direction == ROW_C2S && json_key_is(m->method, "tools/call");
@@ -113,9 +113,9 @@ bool no_progress_uses_message(const struct no_progress *p, const struct no_progr
            no_progress_find_open_call(p, m->request_seq) < NO_PROGRESS_OPEN;
 }
 
-static struct no_progress_found no_progress_note_answer(struct no_progress *p,
-                                                        const struct no_progress_message *m,
-                                                        const struct rpc *answer)
+static struct no_progress_found no_progress_handle_answer(struct no_progress *p,
+                                                          const struct no_progress_message *m,
+                                                          const struct rpc *answer)
 {
     struct no_progress_found found = {.request = m->request_seq};
     size_t at = no_progress_find_open_call(p, m->request_seq);
@@ -138,14 +138,14 @@ static struct no_progress_found no_progress_note_answer(struct no_progress *p,
     return found;
 }
 
-struct no_progress_found no_progress_note_message(struct no_progress *p,
-                                                  const struct no_progress_message *m,
-                                                  const struct rpc *read)
+struct no_progress_found no_progress_add_message(struct no_progress *p,
+                                                 const struct no_progress_message *m,
+                                                 const struct rpc *read)
 {
-    if (read == NULL || !no_progress_uses_message(p, m))
+    if (read == NULL || !no_progress_needs_body(p, m))
         return (struct no_progress_found){0};
     if (m->kind != KIND_REQUEST)
-        return no_progress_note_answer(p, m, read);
+        return no_progress_handle_answer(p, m, read);
     no_progress_begin_call(p, m->seq, read);
     return (struct no_progress_found){0};
 }

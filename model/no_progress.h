@@ -12,8 +12,8 @@
  *           A call is counted only if it was made after the answer to the previous equal call. So
  *           concurrent calls count as one. An answer is reported if the count reaches
  *           NO_PROGRESS_TIMES, and each time the count has doubled since the last report.
- * Use       no_progress_note_message() for each message of a session in order, with the result of
- *           rpc_read() for its body. no_progress_uses_message() tells whether the body must be
+ * Use       no_progress_add_message() for each message of a session in order, with the result of
+ *           rpc_read() for its body. no_progress_needs_body() tells whether the body must be
  *           parsed. Bodies are only compared. So a recorded body gives the same result as a
  *           received body, unless the sanitizer has made two bodies equal.
  * Owns      nothing. The struct may be copied and restored later, to process the same messages
@@ -63,7 +63,7 @@ struct no_progress {
     size_t failing_next;
 };
 
-/* What no_progress_note_message() reports about an answer. */
+/* What no_progress_add_message() reports about an answer. */
 struct no_progress_found {
     unsigned times;  /* number of equal or failed answers; 0: nothing is reported */
     bool failed;     /* true: the call failed each time; false: each answer was equal */
@@ -73,13 +73,13 @@ struct no_progress_found {
 
 /* key: the secret key of the hashes in this session; NULL: a public key is used. */
 void no_progress_open(struct no_progress *p, const struct hash_key *key);
-/* Whether no_progress_note_message() needs the body of this message, because the message is a tool
+/* Whether no_progress_add_message() needs the body of this message, because the message is a tool
  * call or the answer to a tool call. */
-bool no_progress_uses_message(const struct no_progress *p, const struct no_progress_message *m);
+bool no_progress_needs_body(const struct no_progress *p, const struct no_progress_message *m);
 /* read: NULL if the body is missing or is not a message. */
-struct no_progress_found no_progress_note_message(struct no_progress *p,
-                                                  const struct no_progress_message *m,
-                                                  const struct rpc *read);
+struct no_progress_found no_progress_add_message(struct no_progress *p,
+                                                 const struct no_progress_message *m,
+                                                 const struct rpc *read);
 /* Appends a text such as "the same result 10 times in a row" or "failed 5 times". */
 void no_progress_append_text(struct buf *b, unsigned times, bool failed);
 

@@ -23,7 +23,7 @@ static struct operation *operations_find(struct operations *o, int64_t seq)
     return NULL;
 }
 
-static uint64_t operation_target_hash(struct slice method, struct slice target)
+static uint64_t operation_hash_target(struct slice method, struct slice target)
 {
     return rpc_id_hash(method) * 31 + rpc_id_hash(target);
 }
@@ -134,7 +134,7 @@ void operations_note_request(struct operations *o, struct call *c, const struct 
         return;
     enum row_direction other = c->direction == ROW_C2S ? ROW_S2C : ROW_C2S;
     struct operation *op = find_continued_operation(o, l, for_task ? other : c->direction,
-                                                    operation_target_hash(c->method, c->target));
+                                                    operation_hash_target(c->method, c->target));
     if (op == NULL)
         return;
     c->operation_seq = op->seq;
@@ -188,7 +188,7 @@ static void operation_on_task_request_end(struct operations *o, struct operation
     } else if (c->direction == op->direction && l->kind == LINK_TASK_STATE) {
         operation_apply_task_state(o, op, l, c->closing_seq, t_us);
     } else if (c->direction != op->direction && task_asks_client(op) &&
-               asker_kind_of_request(c->method) != ASKS_NOTHING) {
+               asker_classify_request(c->method) != ASKS_NOTHING) {
         operation_enter_state(op, OPERATION_TASK, t_us);
         operation_mark_changed(o, op);
     }
@@ -196,8 +196,8 @@ static void operation_on_task_request_end(struct operations *o, struct operation
 
 /* Handles an answer that asks for input or starts a task. op: the operation of the request; NULL:
  * adds an operation. */
-static void operation_continue(struct operations *o, struct operation *op, const struct call *c,
-                               const struct link *l, int64_t t_us)
+static void operation_update_from_answer(struct operations *o, struct operation *op,
+                                         const struct call *c, const struct link *l, int64_t t_us)
 {
     if (op == NULL)
         op = operations_add(o, c);
@@ -207,7 +207,7 @@ static void operation_continue(struct operations *o, struct operation *op, const
     op->since_us = t_us;
     if (l->kind == LINK_ASKS) {
         op->state = l->asks_person ? OPERATION_ASKED_PERSON : OPERATION_ASKED;
-        op->target = operation_target_hash(c->method, c->target);
+        op->target = operation_hash_target(c->method, c->target);
     } else {
         op->state = operation_state_of_task(l);
         if (l->status != CALL_OPEN)
@@ -216,7 +216,7 @@ static void operation_continue(struct operations *o, struct operation *op, const
     operation_mark_changed(o, op);
 }
 
-void operations_note_ended_call(struct operations *o, const struct call *c, const struct link *l)
+void operations_add_ended_call(struct operations *o, const struct call *c, const struct link *l)
 {
     bool goes_on = l->kind == LINK_ASKS || l->kind == LINK_STARTS;
     if ((!goes_on && c->operation_seq == 0) || c->origin != ROW_PEER)
@@ -226,7 +226,7 @@ void operations_note_ended_call(struct operations *o, const struct call *c, cons
     if (op == NULL && c->operation_seq != 0)
         return;
     if (goes_on && c->status == CALL_OK) {
-        operation_continue(o, op, c, l, t_us);
+        operation_update_from_answer(o, op, c, l, t_us);
     } else if (op == NULL) {
         return;
     } else if (slice_begins(c->method, "tasks/") || c->direction != op->direction) {
@@ -253,5 +253,5 @@ void operations_add_stored_row(struct operations *o, const struct operation *op,
 {
     struct operation *known = &o->kept[o->n++ % OPERATIONS_MAX];
     *known = *op;
-    known->target = operation_target_hash(method, target);
+    known->target = operation_hash_target(method, target);
 }

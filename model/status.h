@@ -1,8 +1,8 @@
 /* status.h - determines the status of a call (docs/vault.md, `invocations`).
  *
  * Copies    of these rules: call_status() in ship/postgres/calls.sql, the view `invocations` in
- *           vault/store/schema.c, and invocation_of_answer() for the log directory. `failed` in
- *           ship/postgres/views.sql copies call_status_failed().
+ *           vault/store/schema.c, and invocation_make_from_answer() for the log directory. `failed`
+ *           in ship/postgres/views.sql copies call_status_failed().
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_STATUS_H
 #define MI_MODEL_STATUS_H

@@ -89,7 +89,7 @@ const char *value_get_word(const struct value_words *w, unsigned value)
     return value < w->n ? w->word[value].p : "unknown";
 }
 
-struct slice value_text_of_number(const struct value_words *w, unsigned value)
+struct slice value_get_word_as_slice(const struct value_words *w, unsigned value)
 {
     return value < w->n ? w->word[value] : (struct slice)W("unknown");
 }

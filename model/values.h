@@ -91,7 +91,7 @@ unsigned value_find_by_word(const struct value_words *w, struct slice word);
 /* returns the word; "unknown" for UNKNOWN */
 const char *value_get_word(const struct value_words *w, unsigned value);
 /* returns the word as a slice */
-struct slice value_text_of_number(const struct value_words *w, unsigned value);
+struct slice value_get_word_as_slice(const struct value_words *w, unsigned value);
 
 /* Returns the kind that is recorded for a message. RPC_INVALID is recorded as KIND_NOISE. */
 enum row_kind row_kind_of_rpc(enum rpc_kind kind);

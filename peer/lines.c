@@ -5,14 +5,14 @@
 
 /* ---- requests that wait --------------------------------------------------------------------- */
 
-static bool lines_id_is_awaited(void *ctx, struct json_value id)
+static bool lines_id_has_pending_request(void *ctx, struct json_value id)
 {
     const struct lines *l = ctx;
     return (id.type == JSON_NUMBER || id.type == JSON_STRING) &&
            (l->asked == 0 || rpc_id_equals_number(id, l->asked));
 }
 
-static bool lines_id_has_method(void *ctx, struct json_value id, struct slice method)
+static bool lines_request_has_method(void *ctx, struct json_value id, struct slice method)
 {
     const struct lines *l = ctx;
     return l->asked != 0 && rpc_id_equals_number(id, l->asked) &&
@@ -37,7 +37,7 @@ static void lines_add_result(struct lines *l, struct slice text)
 static void write_malformed_answer_error(struct buf *b, struct slice id, const char *why)
 {
     struct json_out j = json_out_to(b);
-    rpc_out_error(&j, id, RPC_INTERNAL_ERROR, why, "malformed-answer");
+    rpc_out_begin_error_answer(&j, id, RPC_INTERNAL_ERROR, why, "malformed-answer");
     rpc_out_end(&j);
 }
 
@@ -88,10 +88,10 @@ bool lines_add_received_line(struct lines *l, struct slice line, bool last, int6
         return true;
     }
     l->failed |= server_lines_handle_line(&l->read, line, found, now_us) < 0;
-    return lines_next_result(l, ret);
+    return lines_take_next_result(l, ret);
 }
 
-bool lines_next_result(struct lines *l, struct slice *ret)
+bool lines_take_next_result(struct lines *l, struct slice *ret)
 {
     if (l->out.failed)
         return false;
@@ -139,10 +139,11 @@ bool lines_are_out_of_memory(const struct lines *l)
 
 void lines_open(struct lines *l, size_t max)
 {
-    struct server_lines_rules rules = {.max = max,
-                                       .open = {lines_id_is_awaited, lines_id_has_method, l},
-                                       .line = lines_on_server_line,
-                                       .ctx = l};
+    struct server_lines_rules rules = {
+        .max = max,
+        .open = {lines_id_has_pending_request, lines_request_has_method, l},
+        .line = lines_on_server_line,
+        .ctx = l};
     *l = (struct lines){0};
     server_lines_open(&l->read, &rules);
 }

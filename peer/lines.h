@@ -29,12 +29,12 @@ void lines_close(struct lines *l);
 /* Sets the id and the method of the request whose answer is read next. */
 void lines_set_awaited_request(struct lines *l, uint64_t id, struct slice method);
 /* Handles a line that the server wrote. `last` is true if the output ended without a newline.
- * Returns true if *ret is a result. In either case, call lines_next_result() for further
+ * Returns true if *ret is a result. In either case, call lines_take_next_result() for further
  * results. */
 MI_MUST bool lines_add_received_line(struct lines *l, struct slice line, bool last, int64_t now_us,
                                      struct slice *ret);
 /* Returns the next result in *ret, or false if there is none. */
-MI_MUST bool lines_next_result(struct lines *l, struct slice *ret);
+MI_MUST bool lines_take_next_result(struct lines *l, struct slice *ret);
 /* Returns when lines_end_expired_waits() must be called; INT64_MAX: no line and no
  * error waits. */
 int64_t lines_next_timeout_us(const struct lines *l);

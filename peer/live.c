@@ -86,7 +86,7 @@ void live_allow_proxy_exit_time(struct live *l)
 
 /* Notes the time when the server closed a stream: it cannot answer any more, and should exit
  * soon. */
-static void note_stream_closed(struct live *l)
+static void store_stream_close_time(struct live *l)
 {
     if (l->closed_us == 0)
         l->closed_us = clock_mono_us();
@@ -96,7 +96,7 @@ static void add_unread_bytes(struct live *l, size_t n)
 {
     l->unread += n;
     if (l->unread > 0)
-        note_stream_closed(l);
+        store_stream_close_time(l);
 }
 
 int live_send_line(struct live *l, struct slice line)
@@ -148,7 +148,7 @@ static bool live_read_into_lines(struct live *l)
         line_add_filled(&l->lines, (size_t)n);
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
         close_fd(&l->out);
-        note_stream_closed(l);
+        store_stream_close_time(l);
     }
     return true;
 }
@@ -161,7 +161,7 @@ static bool live_reap_process_if_exited(struct live *l)
 }
 
 /* Returns true if the server has ended. Sets l->end as soon as it is known how the server ended. */
-static bool live_determine_end(struct live *l)
+static bool live_detect_server_end(struct live *l)
 {
     if (l->end != LIVE_RUNS || l->closed_us == 0)
         return l->end != LIVE_RUNS;
@@ -181,7 +181,7 @@ static enum line_result live_next_line(struct live *l, struct slice *ret)
 {
     for (;;) {
         struct line line = {0};
-        if (lines_next_result(&l->read, ret))
+        if (lines_take_next_result(&l->read, ret))
             return LINE_READY;
         enum line_result got = line_next(&l->lines, &line);
         bool last = got == LINE_NEED_MORE && l->out < 0;
@@ -197,7 +197,7 @@ static enum line_result live_next_line(struct live *l, struct slice *ret)
             lines_on_output_end(&l->read);
         else if (got == LINE_NEED_MORE)
             lines_end_expired_waits(&l->read, clock_mono_us());
-        return got == LINE_NEED_MORE && lines_next_result(&l->read, ret) ? LINE_READY : got;
+        return got == LINE_NEED_MORE && lines_take_next_result(&l->read, ret) ? LINE_READY : got;
     }
 }
 
@@ -211,7 +211,7 @@ enum live_result live_receive_line(struct live *l, int64_t until_us, struct slic
             return LIVE_NO_MEMORY;
         if (got == LINE_READY)
             return LIVE_LINE;
-        if (live_determine_end(l))
+        if (live_detect_server_end(l))
             return LIVE_ENDED;
         int64_t line_us = lines_next_timeout_us(&l->read);
         bool waits, for_line = line_us < until_us;
@@ -243,7 +243,7 @@ void live_get_watched_fds(const struct live *l, int *ret_read, int *ret_write, b
     *ret_waits = live_count_unsent_bytes(l) > 0;
 }
 
-int64_t live_next_wait_us(const struct live *l)
+int64_t live_get_us_until_next_receive(const struct live *l)
 {
     int64_t line_us = lines_next_timeout_us(&l->read), now_us = clock_mono_us();
     int64_t wait_us = l->closed_us != 0 && l->end == LIVE_RUNS ? POLL_US : INT64_MAX;
@@ -286,7 +286,7 @@ size_t live_count_unsent_bytes(const struct live *l)
     return l->in >= 0 ? l->waiting.n - l->done : 0;
 }
 
-pid_t live_pid(const struct live *l)
+pid_t live_get_pid(const struct live *l)
 {
     return l->group;
 }

@@ -49,11 +49,12 @@ MI_MUST int live_send_line(struct live *l, struct slice line);
 MI_MUST enum live_result live_receive_line(struct live *l, int64_t until_us, struct slice *ret);
 /* Returns the descriptors that an event loop must watch for reading and for writing; -1: none.
  * *ret_waits: a line waits to be written. When a descriptor is ready or has an error, or after
- * live_next_wait_us(), call live_receive_line() with until_us 0 until it returns LIVE_TIMEOUT. */
+ * live_get_us_until_next_receive(), call live_receive_line() with until_us 0 until it returns
+ * LIVE_TIMEOUT. */
 void live_get_watched_fds(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits);
 /* Returns the microseconds until live_receive_line() must be called even if no descriptor is ready;
  * -1: no limit. */
-int64_t live_next_wait_us(const struct live *l);
+int64_t live_get_us_until_next_receive(const struct live *l);
 /* Sets the request that the server's next answer belongs to: then other lines with an id do not
  * count as answers. Without this call, any line with an id counts. */
 void live_set_awaited_request(struct live *l, uint64_t id, struct slice method);
@@ -66,7 +67,7 @@ uint64_t live_count_sent_bytes(const struct live *l);
  * read. */
 uint64_t live_read_output(const struct live *l);
 size_t live_count_unsent_bytes(const struct live *l); /* bytes that wait to be written */
-pid_t live_pid(const struct live *l);
+pid_t live_get_pid(const struct live *l);
 /* Closes the server's stdin, sends SIGTERM after half the grace time and SIGKILL at its end. l may
  * be NULL. Returns the exit status as a shell does. */
 int live_close(struct live *l, int64_t grace_us);

@@ -70,7 +70,7 @@ static void child_arm_kill_timer(struct child *c, double in_s)
     ev_timer_start(c->loop, &c->kill_timer);
 }
 
-static double half_of_grace_seconds(const struct child *c)
+static double compute_half_of_grace_period(const struct child *c)
 {
     return (double)c->grace_us / 2e6;
 }
@@ -81,7 +81,7 @@ static void on_kill_timer(struct ev_loop *loop, ev_timer *w, int revents)
     struct child *c = w->data;
     if (c->state == CHILD_STOPPING) {
         child_send_signal(c, SIGTERM);
-        child_arm_kill_timer(c, half_of_grace_seconds(c));
+        child_arm_kill_timer(c, compute_half_of_grace_period(c));
         return;
     }
     if (c->state == CHILD_SIGTERM)
@@ -147,7 +147,7 @@ void child_stop(struct child *c)
     if (c->state != CHILD_RUNNING)
         return;
     child_enter_state(c, CHILD_STOPPING);
-    child_arm_kill_timer(c, half_of_grace_seconds(c));
+    child_arm_kill_timer(c, compute_half_of_grace_period(c));
 }
 
 void child_kill(struct child *c)
@@ -156,7 +156,7 @@ void child_kill(struct child *c)
         return;
     child_send_signal(c, SIGTERM);
     kill(-c->group, SIGCONT); /* a stopped process cannot handle SIGTERM */
-    child_arm_kill_timer(c, half_of_grace_seconds(c));
+    child_arm_kill_timer(c, compute_half_of_grace_period(c));
 }
 
 void child_extend_grace(struct child *c, int64_t us, int64_t least_us)
@@ -167,7 +167,8 @@ void child_extend_grace(struct child *c, int64_t us, int64_t least_us)
     double in_s = ev_timer_remaining(c->loop, &c->kill_timer) + (double)us / 1e6;
     double least_s = (double)least_us / 1e6;
     in_s = in_s > least_s ? in_s : least_s;
-    child_arm_kill_timer(c, in_s < half_of_grace_seconds(c) ? in_s : half_of_grace_seconds(c));
+    child_arm_kill_timer(
+        c, in_s < compute_half_of_grace_period(c) ? in_s : compute_half_of_grace_period(c));
 }
 
 void child_note_output_ended(struct child *c)

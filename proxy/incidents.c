@@ -16,7 +16,7 @@ void incidents_close(struct incidents *t)
     stderr_reason_close(&t->reason);
 }
 
-static void copy_message_head(struct message_head *h, struct slice text)
+static void copy_beginning_of_message(struct message_head *h, struct slice text)
 {
     h->n = 0;
     if (text.n == 0)
@@ -36,7 +36,8 @@ static struct slice hide_form_secrets(const struct incidents *t, struct slice te
     return n > 0 ? buf_slice(b) : text;
 }
 
-void incidents_note_message(struct incidents *t, enum row_direction dir, const struct line *line)
+void incidents_save_message_start(struct incidents *t, enum row_direction dir,
+                                  const struct line *line)
 {
     struct slice text = {line->p, line->n};
     struct buf b = {0};
@@ -46,17 +47,17 @@ void incidents_note_message(struct incidents *t, enum row_direction dir, const s
         (forms_have_secrets(t->forms) ||
          memmem(text.p, size_min(text.n, INCIDENTS_HEAD_MAX), "content", 7) != NULL))
         text = hide_form_secrets(t, text, &b);
-    copy_message_head(&t->last[dir], text);
+    copy_beginning_of_message(&t->last[dir], text);
     buf_close(&b);
 }
 
-void incidents_note_stderr_line(struct incidents *t, struct slice clean)
+void incidents_add_stderr_line(struct incidents *t, struct slice clean)
 {
-    copy_message_head(&t->err[t->err_n++ % ESCALATION_LINES_MAX], clean);
+    copy_beginning_of_message(&t->err[t->err_n++ % ESCALATION_LINES_MAX], clean);
     stderr_reason_read_line(&t->reason, clean);
 }
 
-static struct slice text_of_message_head(const struct message_head *h)
+static struct slice get_message_head_text(const struct message_head *h)
 {
     return h->n > 0 ? (struct slice){h->text, h->n} : (struct slice){0};
 }
@@ -87,14 +88,14 @@ static void send_escalation(struct incidents *t, struct escalation *e,
     struct buf request = {0};
     size_t n = t->err_n < ESCALATION_LINES_MAX ? (size_t)t->err_n : ESCALATION_LINES_MAX;
     for (size_t i = 0; i < n; i++)
-        lines[i] = text_of_message_head(&t->err[(t->err_n - n + i) % ESCALATION_LINES_MAX]);
+        lines[i] = get_message_head_text(&t->err[(t->err_n - n + i) % ESCALATION_LINES_MAX]);
     e->at_us = clock_wall_us();
     bool bodies = recorder_get_level(t->recorder) != RECORD_MINIMAL;
     if (bodies) {
         e->stderr_lines = lines;
         e->stderr_n = n;
-        e->last_to_server = text_of_message_head(&t->last[ROW_C2S]);
-        e->last_to_client = text_of_message_head(&t->last[ROW_S2C]);
+        e->last_to_server = get_message_head_text(&t->last[ROW_C2S]);
+        e->last_to_client = get_message_head_text(&t->last[ROW_S2C]);
     } else {
         e->answer = (struct slice){0};
     }

@@ -40,10 +40,11 @@ struct incident_call {
 void incidents_open(struct incidents *t, struct recorder *r, const struct forms *forms);
 void incidents_close(struct incidents *t);
 /* Keeps the start of a message that was received. */
-void incidents_note_message(struct incidents *t, enum row_direction dir, const struct line *line);
+void incidents_save_message_start(struct incidents *t, enum row_direction dir,
+                                  const struct line *line);
 /* Notes a line of the server's stderr. The caller has sanitized the line, because a secret may span
  * lines. */
-void incidents_note_stderr_line(struct incidents *t, struct slice clean);
+void incidents_add_stderr_line(struct incidents *t, struct slice clean);
 /* Call this function when another server process has started: forgets the reason found in
  * stderr. */
 void incidents_forget_stderr_reason(struct incidents *t);

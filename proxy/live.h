@@ -73,7 +73,7 @@ struct proxy {
 MI_MUST int server_process_start(struct proxy *p, struct process_pipes *ret);
 void server_process_connect(struct proxy *p, struct process_pipes pipes);
 /* Appends a sentence, without a full stop, that says how the last process ended. */
-void server_process_end_text(const struct proxy *p, struct buf *b);
+void server_process_append_end_cause(const struct proxy *p, struct buf *b);
 /* Returns how many bytes of the repeated handshake and of the outbox the server has read, counted
  * like pending.written_at. The number is exact once the server's stdin is closed. */
 uint64_t server_process_count_read_bytes(const struct proxy *p);
@@ -119,11 +119,11 @@ void server_check_pending_answers(struct proxy *p); /* after publishing */
 void server_report_output_flushed(struct proxy *p); /* after writing */
 
 /* A callback of the session: judges a server that is silent at a deadline. owner is the proxy. */
-enum liveness server_judge_silence(void *owner, const struct pending *q, int64_t waited_us,
-                                   struct buf *why);
+enum liveness server_handle_silence_timeout(void *owner, const struct pending *q, int64_t waited_us,
+                                            struct buf *why);
 /* Call this function after a line of the server was handled. A message proves that a server in
  * doubt is alive. */
-void server_note_line(struct proxy *p);
+void server_handle_received_line(struct proxy *p);
 
 /* A callback of the session: the server answered the interposer's own request. */
 void server_handle_own_answer(void *owner, const struct rpc *m);

@@ -70,7 +70,7 @@ static size_t find_server_below_launcher(const struct process_tree *t, size_t of
 /* Returns the index of the real server, and sets a bit in *ret_marked for the server and for each
  * process that started it. A child with the same command as its parent is a worker process, even if
  * it inherits stdin and stdout. */
-static size_t find_server(const struct process_tree *t, uint32_t *ret_marked)
+static size_t find_server_process(const struct process_tree *t, uint32_t *ret_marked)
 {
     size_t at = 0;
     *ret_marked = 0;
@@ -85,7 +85,7 @@ static size_t find_server(const struct process_tree *t, uint32_t *ret_marked)
 size_t process_tree_find_server(const struct process_tree *t)
 {
     uint32_t marked;
-    return find_server(t, &marked);
+    return find_server_process(t, &marked);
 }
 
 /* ---- CPU time ------------------------------------------------------------------------------- */
@@ -94,7 +94,7 @@ void process_tree_sum_cpu_times(const struct process_tree *t, struct process_sam
 {
     uint32_t marked = 0;
     *ret = (struct process_sample){.at_us = clock_mono_us()};
-    size_t server = t->n > 0 ? find_server(t, &marked) : 0;
+    size_t server = t->n > 0 ? find_server_process(t, &marked) : 0;
     for (size_t i = 0; i < t->n; i++) {
         const struct process *p = &t->process[i];
         bool runs = p->state == 'R', helper = (marked >> i & 1) == 0;

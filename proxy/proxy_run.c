@@ -51,10 +51,10 @@ static void proxy_on_line(struct relay *r, struct line *line)
 {
     struct proxy *p = r->data;
     bool shutdown = p->traffic.client_said_shutdown;
-    incidents_note_message(&p->incidents, direction_of_relay(r), line);
+    incidents_save_message_start(&p->incidents, direction_of_relay(r), line);
     traffic_handle_line(&p->traffic, direction_of_relay(r), line);
     report_client_shutdown(p, shutdown);
-    server_note_line(p);
+    server_handle_received_line(p);
 }
 
 static void proxy_on_too_long_line(struct relay *r, struct line *line)
@@ -74,7 +74,7 @@ static void proxy_on_last_line(struct relay *r, struct line *line)
 static void proxy_on_unfinished_line(struct relay *r, size_t n)
 {
     struct proxy *p = r->data;
-    traffic_note_unfinished_line(&p->traffic, direction_of_relay(r), n);
+    traffic_report_incomplete_line(&p->traffic, direction_of_relay(r), n);
 }
 
 static void proxy_on_client_closed(struct relay *r)
@@ -308,7 +308,7 @@ static uint64_t count_bytes_read_by_client(void *owner)
 static void on_sanitized_stderr_line(void *owner, struct slice clean)
 {
     struct proxy *p = owner;
-    incidents_note_stderr_line(&p->incidents, clean);
+    incidents_add_stderr_line(&p->incidents, clean);
 }
 
 /* ---- callbacks of the recorder -------------------------------------------------------------- */
@@ -352,7 +352,7 @@ static void open_traffic_and_relays(struct proxy *p)
     traffic_open(&p->traffic, p->journal, p->cfg->name, p->cfg->validate, max);
     /* Only the random part of the UID is used. If uid_make() fails, nothing is recorded either. */
     if (uid_make(0, uid) == 0)
-        handshake_set_secret(&p->traffic.handshake, uid + UID_TIME_LEN);
+        handshake_set_own_id_secret(&p->traffic.handshake, uid + UID_TIME_LEN);
     p->traffic.url = p->cfg->url;
     traffic_set_deadlines(&p->traffic, p->cfg->deadlines, p->cfg->max_timeout_us);
     p->traffic.check_arguments = p->cfg->check_arguments;
@@ -362,7 +362,7 @@ static void open_traffic_and_relays(struct proxy *p)
         log_warn("cannot get random numbers: server=%s", p->cfg->name);
     repeats_open(&p->traffic.repeats, p->cfg->on_repeat, p->cfg->repeat_window_us, &key);
     p->traffic.owner = p;
-    p->traffic.on_silent = server_judge_silence;
+    p->traffic.on_silent = server_handle_silence_timeout;
     p->traffic.on_own_answer = server_handle_own_answer;
     p->traffic.on_auth = on_missing_credentials;
     p->traffic.on_rule = on_broken_tools_rule;

@@ -42,7 +42,7 @@ bool relay_has_wide_pipe(const struct relay *r)
 
 /* ---- incomplete lines --------------------------------------------------------------------- */
 
-static void start_unfinished_timer(struct relay *r, double s)
+static void start_incomplete_line_timer(struct relay *r, double s)
 {
     ev_timer_set(&r->unfinished_timer, s, 0.);
     ev_timer_start(r->loop, &r->unfinished_timer);
@@ -56,7 +56,7 @@ static void watch_incomplete_line(struct relay *r)
     bool waits = r->calls->unfinished != NULL && ev_is_active(&r->read_watch) && !r->reported &&
                  line_count_partial_bytes(&r->lines) > 0;
     if (waits && !ev_is_active(&r->unfinished_timer))
-        start_unfinished_timer(r, r->unfinished_s);
+        start_incomplete_line_timer(r, r->unfinished_s);
     else if (!waits && ev_is_active(&r->unfinished_timer))
         ev_timer_stop(r->loop, &r->unfinished_timer);
 }
@@ -71,7 +71,7 @@ static void relay_on_unfinished_timer(struct ev_loop *loop, ev_timer *w, int rev
         return;
     double quiet_s = ev_now(loop) - r->read_at;
     if (quiet_s < r->unfinished_s) {
-        start_unfinished_timer(r, r->unfinished_s - quiet_s);
+        start_incomplete_line_timer(r, r->unfinished_s - quiet_s);
         return;
     }
     r->reported = true;
@@ -176,7 +176,7 @@ static void relay_pause_if_starved(struct relay *r, bool starved)
     relay_pause(r, RELAY_STARVED, starved);
 }
 
-static void relay_on_starved(struct ev_loop *loop, ev_timer *w, int revents)
+static void relay_on_no_memory_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)revents;
     struct relay *r = w->data;
@@ -303,7 +303,7 @@ void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls 
     ev_init(&r->write_watch, relay_on_writable);
     ev_init(&r->closed_watch, relay_on_closed);
     ev_init(&r->unfinished_timer, relay_on_unfinished_timer);
-    ev_init(&r->starved_timer, relay_on_starved);
+    ev_init(&r->starved_timer, relay_on_no_memory_timer);
     r->starved_timer.repeat = RELAY_RETRY_S;
     r->unfinished_s = RELAY_UNFINISHED_S;
     r->read_watch.data = r->write_watch.data = r->closed_watch.data = r->unfinished_timer.data =

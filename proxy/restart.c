@@ -44,7 +44,7 @@ static void answer_or_mark_pending_requests(struct proxy *p)
     enum resend_end end = p->machine.cause == SERVER_CAUSE_HUNG ? RESEND_END_HUNG
                           : cancelled                           ? RESEND_END_CANCELLED
                                                                 : RESEND_END_UNKNOWN;
-    server_process_end_text(p, &why);
+    server_process_append_end_cause(p, &why);
     for (struct pending *q = t->open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
         next = q->next;
         const char *text = why.failed ? "the server exited" : buf_str(&why);
@@ -85,7 +85,7 @@ void restart_answer_or_keep_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     answer_or_mark_pending_requests(p);
-    repeats_note_process_ended(&t->repeats, server_process_count_read_bytes(p));
+    repeats_handle_process_end(&t->repeats, server_process_count_read_bytes(p));
     cancel_server_requests(p);
     /* The outbox has bytes for the old process. Requests of the old process are sent again from the
      * table of pending requests. */

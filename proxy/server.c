@@ -91,7 +91,7 @@ static void end_session(struct proxy *p, bool gives_up)
     struct buf why = {0};
     bool unasked = server_state_was_ended_by_server(&p->machine);
     uint64_t read = server_process_count_read_bytes(p);
-    server_process_end_text(p, &why);
+    server_process_append_end_cause(p, &why);
     if (gives_up)
         give_up_restart(p, &why);
     /* Read the requests that the client has already sent, so that they are answered as well. */
@@ -118,7 +118,7 @@ static void end_session(struct proxy *p, bool gives_up)
 static void carry_out_actions(struct proxy *p, unsigned todo)
 {
     if (todo & SERVER_DO_ASK)
-        silence_ask_server(p);
+        silence_ask_if_server_is_alive(p);
     if (todo & SERVER_DO_REPORT_HANG)
         silence_report_hang(p);
     if (todo & SERVER_DO_STOP_CLIENT) {
@@ -159,7 +159,7 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
 void server_pause_or_resume_reading(struct proxy *p)
 {
     relay_pause(&p->relay[ROW_C2S], RELAY_HELD,
-                p->holding || traffic_must_wait(&p->traffic) ||
+                p->holding || traffic_must_not_read_client(&p->traffic) ||
                     server_state_pauses_client(&p->machine));
     relay_pause(&p->relay[ROW_C2S], RELAY_PACED, p->pacing);
     relay_pause(&p->relay[ROW_S2C], RELAY_HELD, p->holding);
@@ -225,23 +225,23 @@ void server_handle_event(struct proxy *p, enum server_event e)
     carry_out_actions(p, apply_event_to_state(p, e));
 }
 
-void server_note_line(struct proxy *p)
+void server_handle_received_line(struct proxy *p)
 {
     bool asked = p->machine.state == SERVER_ASKED;
     if (!silence_was_ended_by_message(p))
         return;
     server_handle_event(p, SERVER_EV_HEARD);
     if (asked)
-        silence_report_answer(p);
+        silence_report_end_by_message(p);
 }
 
 /* Called when the time limit of a state in which the server is in doubt has passed. */
-static void handle_doubt_timeout(struct proxy *p)
+static void handle_timeout_of_doubted_server(struct proxy *p)
 {
-    server_note_line(p); /* handle the line that session/invalid_line.h holds back */
-    if (!server_state_is_in_doubt(&p->machine))
+    server_handle_received_line(p); /* handle the line that session/invalid_line.h holds back */
+    if (!server_state_missed_deadline(&p->machine))
         return;
-    enum liveness l = silence_judge_asked_server(p);
+    enum liveness l = silence_judge_probed_server(p);
     if (l == LIVENESS_SILENT) {
         server_extend_timers(p);
     } else if (l == LIVENESS_AT_WORK) {
@@ -249,7 +249,7 @@ static void handle_doubt_timeout(struct proxy *p)
         silence_report_working_server(p);
     } else {
         server_handle_event(p, SERVER_EV_TIMEOUT);
-        if (!server_state_is_in_doubt(&p->machine))
+        if (!server_state_missed_deadline(&p->machine))
             expire_requests_of_hung_server(&p->traffic, buf_str(&p->silence.name));
     }
 }
@@ -264,8 +264,8 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
         return; /* the server's output has changed the state, and the new state has set its timer */
     if (relay_is_paused(&p->relay[ROW_S2C]))
         server_state_extend_wait(&p->machine, clock_mono_us());
-    if (server_state_is_in_doubt(&p->machine)) {
-        handle_doubt_timeout(p);
+    if (server_state_missed_deadline(&p->machine)) {
+        handle_timeout_of_doubted_server(p);
         if (p->machine.state == before)
             set_state_timer(p, clock_mono_us());
         return;
@@ -312,7 +312,7 @@ void server_on_client_closed(struct proxy *p)
 void server_check_requests(struct proxy *p)
 {
     bool any = p->traffic.open[ROW_C2S].open.count > 0 || tool_ask_has_waiting_lines(&p->traffic);
-    if (server_state_wants_requests(&p->machine) && any)
+    if (server_state_reports_requests(&p->machine) && any)
         server_handle_event(p, SERVER_EV_REQUEST);
 }
 
@@ -329,8 +329,8 @@ void server_report_output_flushed(struct proxy *p)
         server_handle_event(p, SERVER_EV_FLUSHED);
 }
 
-enum liveness server_judge_silence(void *owner, const struct pending *q, int64_t waited_us,
-                                   struct buf *why)
+enum liveness server_handle_silence_timeout(void *owner, const struct pending *q, int64_t waited_us,
+                                            struct buf *why)
 {
     struct proxy *p = owner;
     enum server_state before = p->machine.state;

@@ -113,7 +113,7 @@ static void append_exit_and_reason(const struct proxy *p, struct buf *b)
     buf_close(&reason);
 }
 
-void server_process_end_text(const struct proxy *p, struct buf *b)
+void server_process_append_end_cause(const struct proxy *p, struct buf *b)
 {
     switch (p->machine.cause) {
     case SERVER_CAUSE_START_FAILED:

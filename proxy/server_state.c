@@ -263,7 +263,7 @@ static void count_restart_and_set_backoff(struct server_machine *s, int64_t now_
 
 /* ---- one event ------------------------------------------------------------------------------ */
 
-static enum server_reason end_reason_of_cause(enum server_cause cause)
+static enum server_reason get_end_reason_of_cause(enum server_cause cause)
 {
     switch (cause) {
     case SERVER_CAUSE_START_FAILED:
@@ -346,7 +346,7 @@ unsigned server_state_apply_event(struct server_machine *s, enum server_event e,
     if (c.reason != 0)
         set_end_reason(s, c.reason);
     else if (c.todo & END_SESSION)
-        set_end_reason(s, end_reason_of_cause(s->cause));
+        set_end_reason(s, get_end_reason_of_cause(s->cause));
     bool was_draining = server_state_is_draining(s);
     s->state = c.to;
     if (server_state_is_draining(s) && !was_draining)
@@ -429,7 +429,7 @@ bool server_state_pauses_client(const struct server_machine *s)
            s->state == SERVER_INITIALIZING_INPUT_CLOSED;
 }
 
-bool server_state_is_in_doubt(const struct server_machine *s)
+bool server_state_missed_deadline(const struct server_machine *s)
 {
     return s->state == SERVER_ASKED || s->state == SERVER_AT_WORK || s->state == SERVER_PREPARING;
 }
@@ -437,10 +437,10 @@ bool server_state_is_in_doubt(const struct server_machine *s)
 bool server_state_gets_requests(const struct server_machine *s)
 {
     return s->state == SERVER_RUNNING || s->state == SERVER_DRAINING ||
-           s->state == SERVER_SHUTDOWN || server_state_is_in_doubt(s);
+           s->state == SERVER_SHUTDOWN || server_state_missed_deadline(s);
 }
 
-bool server_state_wants_requests(const struct server_machine *s)
+bool server_state_reports_requests(const struct server_machine *s)
 {
     return s->state == SERVER_UNAVAILABLE || s->state == SERVER_REJECTING ||
            s->state == SERVER_NOT_READING || s->state == SERVER_EXITED_IDLE ||

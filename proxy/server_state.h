@@ -93,7 +93,7 @@ enum server_event {
     SERVER_EV_AT_WORK,   /* the server's child processes work; also reported in ASKED */
     SERVER_EV_PREPARING, /* the server works, but has not answered any request yet */
     SERVER_EV_HUNG,      /* the server hangs */
-    SERVER_EV_HEARD, /* the server sent a message (reported only if server_state_is_in_doubt()) */
+    SERVER_EV_HEARD, /* the server sent a message (reported only if server_state_missed_deadline()) */
     SERVER_EV_SHUTDOWN,           /* the client sent `shutdown` or `exit` */
     SERVER_EV_SHUTDOWN_FAILED,    /* the server answered `shutdown` with an error */
     SERVER_EV_CLIENT_CLOSED,      /* the client closed its output and awaits no answers */
@@ -101,7 +101,7 @@ enum server_event {
     SERVER_EV_ANSWERED,           /* the client awaits no more answers (reported in *DRAINING) */
     SERVER_EV_CLIENT_NOT_READING, /* the client closed its input */
     SERVER_EV_SIGNAL,             /* SIGTERM, SIGINT or SIGHUP */
-    SERVER_EV_REQUEST, /* a request is pending (reported only if server_state_wants_requests()) */
+    SERVER_EV_REQUEST, /* a request is pending (reported only if server_state_reports_requests()) */
     SERVER_EV_FLUSHED, /* the last answers are written (reported in FLUSHING) */
     SERVER_EV_RECORD_FAILED, /* recording failed with --on-record-error=stop */
     SERVER_EV_NO_MEMORY,     /* out of memory for reading from a peer */
@@ -205,9 +205,9 @@ bool server_state_gets_requests(const struct server_machine *s);
 bool server_state_is_draining(const struct server_machine *s);
 /* True if the server was silent past a deadline. Then its next message must be reported as
  * HEARD. */
-bool server_state_is_in_doubt(const struct server_machine *s);
+bool server_state_missed_deadline(const struct server_machine *s);
 /* True if pending requests must be reported as REQUEST at the end of each turn. */
-bool server_state_wants_requests(const struct server_machine *s);
+bool server_state_reports_requests(const struct server_machine *s);
 /* True if the process was killed or exited, and a restart follows. */
 bool server_state_may_restart(const struct server_machine *s, int64_t now_us);
 /* True if the process is being stopped, was killed or exited, and no restart follows. */

@@ -144,7 +144,7 @@ static void describe_server_processes(struct proxy *p, const char *event, uint64
 }
 
 /* Records and escalates why the server is not killed although the client got an error. */
-static void report_server_alive(struct proxy *p, const char *because)
+static void report_server_not_killed(struct proxy *p, const char *because)
 {
     struct silence *s = &p->silence;
     struct buf happened = {0};
@@ -156,14 +156,15 @@ static void report_server_alive(struct proxy *p, const char *because)
     buf_close(&happened);
 }
 
-void silence_ask_server(struct proxy *p)
+void silence_ask_if_server_is_alive(struct proxy *p)
 {
     struct silence *s = &p->silence;
     struct buf sentence = {0};
     take_process_sample(p, &s->asked);
     log_warn("the server is silent, asking it whether it is alive: server=%s pid=%d", p->cfg->name,
              (int)p->child.pid);
-    describe_server_processes(p, "asked", expire_ask_server(&p->traffic, s->modern), &sentence);
+    describe_server_processes(p, "asked", expire_send_liveness_request(&p->traffic, s->modern),
+                              &sentence);
     buf_clear(&s->found);
     buf_printf(&s->found, " and sent nothing else in that time: %s", buf_str(&sentence));
     buf_close(&sentence);
@@ -201,7 +202,7 @@ void silence_report_hang(struct proxy *p)
 
 /* ---- decisions ------------------------------------------------------------------------------- */
 
-static enum server_event event_of_liveness(enum liveness l)
+static enum server_event convert_liveness_to_event(enum liveness l)
 {
     switch (l) {
     case LIVENESS_AT_WORK:
@@ -228,7 +229,7 @@ bool silence_handle_timeout(struct proxy *p, const struct pending *q, int64_t wa
         return false;
     if (p->machine.state != SERVER_ASKED)
         remember_request(p, q, waited_us, buf_slice(why));
-    *ret = event_of_liveness(l);
+    *ret = convert_liveness_to_event(l);
     return true;
 }
 
@@ -267,25 +268,25 @@ void silence_report_working_server(struct proxy *p)
                starts ? "the server's processes use the CPU, so the server is starting"
                       : "the server's child processes use the CPU",
                buf_str(&sentence));
-    report_server_alive(p, liveness_name(starts ? LIVENESS_STARTING : LIVENESS_AT_WORK));
+    report_server_not_killed(p, liveness_name(starts ? LIVENESS_STARTING : LIVENESS_AT_WORK));
     buf_close(&sentence);
 }
 
 bool silence_was_ended_by_message(const struct proxy *p)
 {
-    return server_state_is_in_doubt(&p->machine) &&
+    return server_state_missed_deadline(&p->machine) &&
            p->silence.messages != p->traffic.timers.server_messages;
 }
 
-void silence_report_answer(struct proxy *p)
+void silence_report_end_by_message(struct proxy *p)
 {
     struct silence *s = &p->silence;
     buf_printf(&s->found, "; it was asked whether it is alive, and sent a message after %.1f s",
                (double)(clock_mono_us() - s->asked.at_us) / 1e6);
-    report_server_alive(p, "message");
+    report_server_not_killed(p, "message");
 }
 
-enum liveness silence_judge_asked_server(const struct proxy *p)
+enum liveness silence_judge_probed_server(const struct proxy *p)
 {
     if (p->machine.state != SERVER_ASKED)
         return LIVENESS_HUNG;
@@ -299,5 +300,5 @@ enum liveness silence_judge_asked_server(const struct proxy *p)
         .processes_us = process_tree_cpu_us_between(asked->cpu_ticks, now.cpu_ticks),
         .server_runs = now.server_runs,
     };
-    return liveness_judge_asked_server(&f);
+    return liveness_judge_probed_server(&f);
 }

@@ -55,14 +55,14 @@ enum liveness silence_explain_timeout(struct proxy *p, enum server_state before,
 bool silence_was_ended_by_message(const struct proxy *p);
 /* Call this function when the time limit of a state in which the server is in doubt has passed.
  * Returns LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT if the server gets more time. */
-enum liveness silence_judge_asked_server(const struct proxy *p);
+enum liveness silence_judge_probed_server(const struct proxy *p);
 /* Records and escalates that the server was asked whether it lives, and sent a message. */
-void silence_report_answer(struct proxy *p);
+void silence_report_end_by_message(struct proxy *p);
 /* Records and escalates that the server is silent, but its processes work. */
 void silence_report_working_server(struct proxy *p);
 
 /* Actions of the state machine: SERVER_DO_ASK and SERVER_DO_REPORT_HANG. */
-void silence_ask_server(struct proxy *p);
+void silence_ask_if_server_is_alive(struct proxy *p);
 void silence_report_hang(struct proxy *p);
 
 #endif

@@ -42,7 +42,7 @@ static void end_unrecorded_session(struct proxy *p)
 static void set_deadline_timer(struct proxy *p)
 {
     ev_timer *w = &p->deadline_timer;
-    int64_t next = expire_next_wait_us(&p->traffic);
+    int64_t next = expire_start_timers_and_get_wait(&p->traffic);
     bool deadline = next >= 0;
     bool server = ev_is_active(&p->child.kill_timer) || ev_is_active(&p->state_timer);
     if (next > TICK_US || (next < 0 && server))
@@ -118,7 +118,7 @@ static void watch_waiting_lines(struct proxy *p)
     for (int i = 0; i < 2; i++) {
         const struct relay *r = &p->relay[i];
         if ((r->stops & (RELAY_WAITS | RELAY_HELD)) == RELAY_WAITS)
-            recorder_watch_lag(p->recorder, r->waiting_n, relay_get_wait_us(r));
+            recorder_set_lag_timer(p->recorder, r->waiting_n, relay_get_wait_us(r));
     }
 }
 
@@ -132,7 +132,7 @@ static void end_server_input(struct proxy *p)
         relay_close_output(to_server);
 }
 
-static void turn_on_end(struct ev_loop *loop, ev_prepare *w, int revents)
+static void turn_on_loop_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
@@ -176,7 +176,7 @@ void turn_open_loop_watchers(struct proxy *p)
     ev_set_priority(&p->turn_start, EV_MAXPRI);
     p->turn_start.data = p;
     ev_check_start(p->loop, &p->turn_start);
-    ev_prepare_init(&p->turn_end, turn_on_end);
+    ev_prepare_init(&p->turn_end, turn_on_loop_turn_end);
     ev_init(&p->deadline_timer, on_deadline_timer);
     ev_init(&p->large_timer, on_large_memory_timer);
     p->turn_end.data = p->deadline_timer.data = p->large_timer.data = p;

@@ -105,7 +105,7 @@ static bool put_entry_without_body(struct recorder *r, struct slice bytes)
         r->body_lost = true;
         return false;
     }
-    if (form_read(ENTRY_MESSAGE, bytes, &e) < 0 || e.row.body.p == NULL)
+    if (form_read_entry(ENTRY_MESSAGE, bytes, &e) < 0 || e.row.body.p == NULL)
         return false;
     e.row.body = e.invocation.error_message = e.invocation.result = (struct slice){0};
     e.row.findings |= FINDING(FIND_BODY_LOST);

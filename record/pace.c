@@ -1,6 +1,6 @@
 #include "record/pace.h"
 
-int64_t pace_delay_us(uint64_t unstored, uint64_t limit)
+int64_t pace_compute_delay_us(uint64_t unstored, uint64_t limit)
 {
     uint64_t half = limit / 2;
     if (unstored < half)

@@ -23,6 +23,6 @@
 /* Returns how long the proxy waits between two reads of the client. The time is 0 while less than
  * half of `limit` is unstored, and PACE_US when half is unstored. Each time the free part of
  * `limit` is halved, the time doubles, up to PACE_MAX_US. */
-int64_t pace_delay_us(uint64_t unstored, uint64_t limit);
+int64_t pace_compute_delay_us(uint64_t unstored, uint64_t limit);
 
 #endif

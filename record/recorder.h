@@ -139,7 +139,7 @@ enum recorder_result recorder_publish(struct recorder *r);
 bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us);
 /* Call this function after recorder_publish() if a line waits: `changed` is called when
  * recorder_is_behind() must be called again. */
-void recorder_watch_lag(struct recorder *r, size_t n, int64_t waited_us);
+void recorder_set_lag_timer(struct recorder *r, size_t n, int64_t waited_us);
 /* Whether the client must not be read now: half of the journal or more is not stored (pace.h). True
  * for at most PACE_MAX_US after a message of the client. `changed` is called when the client may be
  * read again. Call this function after recorder_publish(). */

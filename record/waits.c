@@ -42,7 +42,7 @@ bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us)
     return lags && !r->gave_up_lag;
 }
 
-void recorder_watch_lag(struct recorder *r, size_t n, int64_t waited_us)
+void recorder_set_lag_timer(struct recorder *r, size_t n, int64_t waited_us)
 {
     int64_t left = 0; /* If the line need not wait any more, call `changed` at once. */
     ring_set_writer_waits(&r->ring, true);
@@ -55,7 +55,8 @@ bool recorder_must_slow_client(struct recorder *r)
 {
     bool took = r->took;
     r->took = false;
-    int64_t us = r->has_ring ? pace_delay_us(ring_count_unread_bytes(&r->ring), r->ring.limit) : 0;
+    int64_t us =
+        r->has_ring ? pace_compute_delay_us(ring_count_unread_bytes(&r->ring), r->ring.limit) : 0;
     if (us == 0 || r->loop == NULL || recorder_get_trouble(r) == RING_FAILING)
         return false;
     int64_t now = clock_mono_us();
@@ -87,7 +88,7 @@ static void waits_on_idle_timer(struct ev_loop *loop, ev_timer *w, int revents)
     struct recorder *r = w->data;
     size_t before = ring_memory_size(&r->ring);
     if (r->ring.end == r->idle_end)
-        ring_return_memory(&r->ring, PART_BYTES);
+        ring_free_unused_memory(&r->ring, PART_BYTES);
     if (ring_memory_size(&r->ring) > RING_KEPT)
         start_idle_timer(r, ring_memory_size(&r->ring) < before ? PART_S : IDLE_S);
 }

@@ -50,7 +50,7 @@ bool redact_may_contain_json(const struct redact *r, struct slice raw)
 
 /* Returns the end of the last word before `end`. Skips separators, escaped white space, the
  * backslashes of a quote, and with `digits` digits as well. */
-static const char *end_of_last_word(const char *from, const char *end, bool digits)
+static const char *find_end_of_last_word(const char *from, const char *end, bool digits)
 {
     for (; end > from; end--) {
         char c = end[-1];
@@ -67,10 +67,10 @@ static const char *end_of_last_word(const char *from, const char *end, bool digi
  * bytes of the text are examined. */
 static bool is_end_of_secret_name(const struct redact *r, const char *from, const char *end)
 {
-    end = end_of_last_word(from, end, false);
+    end = find_end_of_last_word(from, end, false);
     if (end - from > REDACT_NAME_MAX)
         from = end - REDACT_NAME_MAX;
-    return key_may_match(&r->keys, from, end) && end_of_last_word(from, end, true) > from &&
+    return key_may_match(&r->keys, from, end) && find_end_of_last_word(from, end, true) > from &&
            key_find_rule(&r->keys, (struct slice){from, (size_t)(end - from)}) != NULL;
 }
 

@@ -54,7 +54,7 @@ enum role place_role_of_key(struct slice key)
     }
 }
 
-static enum zone zone_of_schema_key(struct slice key)
+static enum zone classify_schema_key(struct slice key)
 {
     const char *word = key.n == 5    ? "$defs"
                        : key.n == 10 ? "properties"
@@ -108,7 +108,7 @@ enum zone place_zone_of_member(enum zone zone, struct slice key)
         return ZONE_INPUTS;
     if (zone == ZONE_META && slice_is(key, "io.modelcontextprotocol/related-task"))
         return ZONE_TASK;
-    return zone_of_schema_key(key);
+    return classify_schema_key(key);
 }
 
 /* ---- requests for input ------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ static bool char_separates_words(char c, bool comma)
 }
 
 /* Reads the next word of a list. Returns false if there are no more. */
-static bool take_rule_word(const char **p, bool comma, struct slice *ret)
+static bool read_next_rule_word(const char **p, bool comma, struct slice *ret)
 {
     while (char_separates_words(**p, comma))
         (*p)++;
@@ -29,7 +29,7 @@ static int add_key_names(struct redact *r, enum key_list list, const char *value
 {
     struct slice word;
     int st = 0;
-    while (st == 0 && take_rule_word(&value, true, &word)) {
+    while (st == 0 && read_next_rule_word(&value, true, &word)) {
         st = keys_add_user_rule(&r->keys, list, word);
         if (st == MI_EINVAL)
             buf_printf(
@@ -42,11 +42,11 @@ static int add_key_names(struct redact *r, enum key_list list, const char *value
     return st == MI_EFULL ? MI_EINVAL : st;
 }
 
-static int add_pointers(struct redact *r, const char *value, struct buf *error)
+static int add_redaction_pointers(struct redact *r, const char *value, struct buf *error)
 {
     struct slice word;
     int st = 0;
-    while (st == 0 && take_rule_word(&value, false, &word)) {
+    while (st == 0 && read_next_rule_word(&value, false, &word)) {
         /* Pointers that begin with these names are relative to the message; others are relative to
          * params. */
         bool of_message = slice_begins(word, "/params") || slice_begins(word, "/result") ||
@@ -68,7 +68,7 @@ static int add_rule_by_name(struct redact *r, const char *name, const char *valu
     if (strcmp(name, "content") == 0)
         return add_key_names(r, KEYS_CONTENT, value, error);
     if (strcmp(name, "pointer") == 0)
-        return add_pointers(r, value, error);
+        return add_redaction_pointers(r, value, error);
     if (strncmp(name, pattern, sizeof pattern - 1) == 0)
         return shapes_add(r->shapes, name + sizeof pattern - 1, value, error);
     buf_printf(error, "unknown rule '%s': use keys, keep, content, pointer or pattern.NAME", name);

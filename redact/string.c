@@ -13,7 +13,7 @@
 #define JSON_TRIES 16 /* no more JSON is searched after this many invalid `{` in a text */
 #define ARRAY_LOOK ((size_t)4 << 10) /* bytes of an array that are searched for a secret */
 #define LOOK_AHEAD 1024 /* number of bytes after a string that are searched together with it */
-/* maximum bytes of a truncated string that another_round_is_unnecessary() examines, and bytes of
+/* maximum bytes of a truncated string that truncated_string_is_clean() examines, and bytes of
  * content in which long_content_may_be_json() looks for a bracket */
 #define TRUNCATED_LOOK 512
 #define TRUNCATED_NAMES 4096 /* bytes of truncated content searched for names of secrets */
@@ -212,7 +212,7 @@ void redact_plain_text(struct redact *r, struct slice text, int level)
 /* ---- sensitive content --------------------------------------------------------------------- */
 
 /* Returns the length of the suffix "… [+12 chars]" of s, or 0 if there is none. */
-static size_t truncation_suffix_len(struct slice s)
+static size_t get_truncation_suffix_len(struct slice s)
 {
     static const char begin[] = "… [+", end[] = " chars]";
     size_t a = sizeof begin - 1, b = sizeof end - 1, i = s.n;
@@ -257,7 +257,7 @@ static size_t find_truncation_offset(const struct redact *r, size_t first, struc
 
 static bool truncate_content(struct redact *r, size_t first, struct slice s, size_t behind)
 {
-    size_t tail = truncation_suffix_len(s), n = s.n - tail;
+    size_t tail = get_truncation_suffix_len(s), n = s.n - tail;
     if (tail > 0 && find_truncation_offset(r, first, (struct slice){s.p, n}) == n)
         return false; /* already truncated */
     size_t at = find_truncation_offset(r, first, s);
@@ -318,8 +318,8 @@ static bool string_needs_search(struct redact *r, struct slice raw, size_t base,
 
 /* Whether the result need not be searched again: the only edit is the truncation, and the truncated
  * text contains no secret. */
-static bool another_round_is_unnecessary(const struct redact *r, size_t first, struct slice raw,
-                                         size_t base, bool odd)
+static bool truncated_string_is_clean(const struct redact *r, size_t first, struct slice raw,
+                                      size_t base, bool odd)
 {
     char text[TRUNCATED_LOOK];
     struct buf b = {.p = text, .cap = sizeof text, .max = sizeof text - 1};
@@ -387,7 +387,7 @@ static bool truncate_and_search_head(struct redact *r, struct slice raw, size_t 
     struct slice head = text_prefix(raw, n);
     struct slice rest = {raw.p + head.n, raw.n - head.n};
     size_t behind =
-        text_count_utf8_chars(rest) - read_escapes(rest); /* each escape has two bytes */
+        text_count_utf8_chars(rest) - read_count_escapes(rest); /* each escape has two bytes */
     if (!collect_edits_of_string(r, head, base, odd, level, STRING_TRUNCATE, behind)) {
         r->edit_n = first;
         return false;
@@ -412,6 +412,6 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
     bool was_truncated = truncates && truncate_and_search_head(r, raw, base, odd, level);
     if (!was_truncated)
         was_truncated = collect_edits_of_string(r, raw, base, odd, level, kind, 0);
-    if (was_truncated && !another_round_is_unnecessary(r, first, raw, base, odd))
+    if (was_truncated && !truncated_string_is_clean(r, first, raw, base, odd))
         r->again = true;
 }

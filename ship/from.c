@@ -9,7 +9,7 @@
 static int open_store(const struct settings *s, const char *url, struct query **ret)
 {
     struct reader *r;
-    struct session_wait wait = session_get_store_wait();
+    struct session_wait wait = session_get_store_wait_hooks();
     int st = reader_open(&r, url, settings_get_text(s, "host"), settings_get_text(s, "user"),
                          wait.before, wait.during);
     if (st == 0) {

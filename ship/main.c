@@ -54,7 +54,7 @@ int main(int argc, char **argv)
         return run_help(&command_ship);
     if (strcmp(word, "--version") == 0) {
         struct buf b = {0};
-        version_text(&b);
+        version_append_text(&b);
         return run_print_to_stdout(&b);
     }
     session_set_store(open_query_of_store);

@@ -65,7 +65,7 @@ static void shipper_save_state(struct shipper *x, const char *error)
 }
 
 /* Waits. Returns false if the program must end. */
-static bool shipper_wait_ms(struct shipper *x, int64_t ms)
+static bool shipper_sleep_ms(struct shipper *x, int64_t ms)
 {
     int64_t until = clock_mono_us() + ms * 1000;
     for (int64_t left = ms; left > 0; left = (until - clock_mono_us()) / 1000) {
@@ -129,7 +129,7 @@ static int shipper_handle_failure(struct shipper *x, int st, const char *sentenc
         log_warn("%s; trying again", error);
         x->warned = true;
     }
-    if (!shipper_wait_ms(x, ms) && x->once) {
+    if (!shipper_sleep_ms(x, ms) && x->once) {
         log_error("%s", error);
         return EXIT_TROUBLE;
     }
@@ -172,7 +172,7 @@ static int shipper_run_until_stopped(struct shipper *x)
         if (x->once)
             return get_target_refusal_text(x) != NULL ? EXIT_FOUND : EXIT_FINE;
         bool soon = sent > 0 || (x->kind->is_unsaved != NULL && x->kind->is_unsaved(x->sender));
-        if (!(soon ? shipper_wait_ms(x, LINGER_MS) : shipper_wait_for_rows(x, version)))
+        if (!(soon ? shipper_sleep_ms(x, LINGER_MS) : shipper_wait_for_rows(x, version)))
             break;
     }
     /* With --once, the program was stopped before everything was sent. */
@@ -220,7 +220,7 @@ static int shipper_open_vault(struct shipper *x, const char *vault, struct buf *
     }
     open_vault_watch(x, vault); /* wait only for signals, because the folder may not exist yet */
     log_note("nothing is recorded in %s yet: waiting for the first recording", vault);
-    while (st == MI_ENOENT && shipper_wait_ms(x, WATCH_IDLE_MS))
+    while (st == MI_ENOENT && shipper_sleep_ms(x, WATCH_IDLE_MS))
         st = unsent_open(&x->from, vault, error);
     watch_close(&x->watch);
     return st;

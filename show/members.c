@@ -46,8 +46,8 @@ static void add_field_member(struct json_out *j, const struct record_field *f, c
         json_out_text(j, f->name, c.text); /* writes null for CELL_NULL */
 }
 
-void show_fields(struct json_out *j, const struct record_fields *s, const void *record,
-                 int64_t started_at_us)
+void show_add_json_fields(struct json_out *j, const struct record_fields *s, const void *record,
+                          int64_t started_at_us)
 {
     for (const struct record_field *f = s->list; f < s->list + s->n; f++) {
         if (f->json)
@@ -65,7 +65,7 @@ void show_row_as_json_members(struct json_out *j, const struct show_list *l, con
         if (!c->json || !show_list_has_column(l, c))
             continue;
         if (c->record != NULL)
-            show_fields(j, c->record, (const char *)row + c->field.at, 0);
+            show_add_json_fields(j, c->record, (const char *)row + c->field.at, 0);
         else if (c->value != NULL)
             c->value(j, c->field.name, row);
         else

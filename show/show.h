@@ -67,8 +67,8 @@ bool show_list_has_column(const struct show_list *l, const struct show_column *c
 
 /* Writes the fields of a record that have `json` as members. If a field is a time since the start
  * of the session, its member is followed by `at_us`, the time of the wall clock. */
-void show_fields(struct json_out *j, const struct record_fields *s, const void *record,
-                 int64_t started_at_us);
+void show_add_json_fields(struct json_out *j, const struct record_fields *s, const void *record,
+                          int64_t started_at_us);
 /* Writes valid JSON as JSON, other text as a string. */
 void show_text_as_json_member(struct json_out *j, const char *name, struct slice text);
 /* Writes the members of the row's JSON object. */

@@ -310,7 +310,7 @@ static void canon_close(struct canon *c)
 
 /* ---- requests ---- */
 
-static enum special canon_find_special_form(const struct rpc *m)
+static enum special canon_classify_method(const struct rpc *m)
 {
     if (rpc_method_is(m, "tools/call"))
         return TOOL_CALL;
@@ -335,7 +335,7 @@ void canon_write_request(struct buf *b, const struct rpc *m, const struct canon_
     struct json_walk w = json_walk_begin(m->params);
     /* params are written without braces, because empty params equal missing params */
     if (m->params.type == JSON_OBJECT)
-        canon_append_members(&c, &w, all, 0, canon_find_special_form(m));
+        canon_append_members(&c, &w, all, 0, canon_classify_method(m));
     else if (m->params.type == JSON_ARRAY)
         canon_append_value(&c, m->params, all, 0, PLAIN);
     canon_close(&c);
@@ -475,7 +475,7 @@ static void canon_compare_values(struct diff *d, struct json_value a, struct jso
 }
 
 /* Returns the params of a request; an empty object if they are absent or null. */
-static struct json_value params_or_empty_object(const struct rpc *m)
+static struct json_value get_params_or_empty_object(const struct rpc *m)
 {
     if (m->params.type == JSON_NONE || m->params.type == JSON_NULL)
         return (struct json_value){JSON_OBJECT, slice_of("{}")};
@@ -489,8 +489,8 @@ size_t canon_find_differences(const struct rpc *ours, const struct rpc *theirs,
         .c = {.ignore = &rules->ignore, .answers = rules->answers, .across = rules->across},
         .fn = fn,
         .ctx = ctx};
-    canon_compare_values(&d, params_or_empty_object(ours), params_or_empty_object(theirs),
-                         pointers_select_at_root(d.c.ignore), 0, canon_find_special_form(ours));
+    canon_compare_values(&d, get_params_or_empty_object(ours), get_params_or_empty_object(theirs),
+                         pointers_select_at_root(d.c.ignore), 0, canon_classify_method(ours));
     canon_close(&d.c);
     buf_close(&d.a);
     buf_close(&d.b);

@@ -79,7 +79,7 @@ static void lenient_json_set_id(struct lenient *ret, struct slice value)
 
 /* Stores a member of the outer object. value: a string or a word; {NULL, 0} if the value is a
  * container or unknown. */
-static void lenient_json_note_member(struct lenient *ret, struct slice key, struct slice value)
+static void lenient_json_store_member(struct lenient *ret, struct slice key, struct slice value)
 {
     if (key.n > 0 && is_quote(key.p[0]))
         key = (struct slice){key.p + 1, key.n - 2};
@@ -161,7 +161,7 @@ static bool scan_line_forward(struct slice line, struct lenient *ret)
         if (open.depth == 1 && before == TOKEN_COLON && (t == TOKEN_VALUE || t == TOKEN_OPEN)) {
             /* the line may be truncated: the id 7 may be the beginning of 78 */
             bool whole = t == TOKEN_VALUE && (p < end || is_quote(*from));
-            lenient_json_note_member(ret, key, whole ? text : (struct slice){0});
+            lenient_json_store_member(ret, key, whole ? text : (struct slice){0});
         }
         last = text;
         if (t == TOKEN_OPEN && !nesting_open(&open, *from == '{'))
@@ -239,7 +239,7 @@ static void scan_line_backward(struct slice line, struct lenient *ret)
             value = last;
         /* store the last member only now, because the token before its key fits */
         if (open.depth == 1 && after == TOKEN_KEY)
-            lenient_json_note_member(ret, last, value);
+            lenient_json_store_member(ret, last, value);
         last = t == TOKEN_VALUE || t == TOKEN_KEY ? text : (struct slice){0};
         if (t == TOKEN_CLOSE && !nesting_open(&open, *p == '}'))
             return;

@@ -71,7 +71,7 @@ static struct slice unescape_short_key(struct slice key, char room[KEY_MAX])
     return key;
 }
 
-static enum env envelope_member_of_key(struct slice key)
+static enum env get_envelope_member_of_key(struct slice key)
 {
     char name[KEY_MAX];
     enum env e = envelope_member_of_plain_key(key);
@@ -80,7 +80,7 @@ static enum env envelope_member_of_key(struct slice key)
 
 static void read_envelope_member(struct reader *r, const struct json_member *mb)
 {
-    enum env e = envelope_member_of_key(mb->key);
+    enum env e = get_envelope_member_of_key(mb->key);
     if (e == ENV_OTHER)
         return;
     if (r->seen & 1u << e)
@@ -97,7 +97,7 @@ static void read_inner_member(struct reader *r, const struct json_member *mb)
     /* members of one object are reported one after the other, so its key is looked up only once */
     if (r->outer_at != mb->outer.p) {
         r->outer_at = mb->outer.p;
-        r->outer = envelope_member_of_key(mb->outer);
+        r->outer = get_envelope_member_of_key(mb->outer);
     }
     struct slice key = unescape_short_key(mb->key, name);
     if (r->outer == ENV_ERROR) {
@@ -198,7 +198,7 @@ static enum rpc_kind read_answer_envelope(struct rpc *m)
     return RPC_RESULT;
 }
 
-static enum rpc_kind read_envelope(struct reader *r)
+static enum rpc_kind determine_message_kind(struct reader *r)
 {
     struct rpc *m = r->m;
     if (m->is_call && m->is_answer)
@@ -229,7 +229,7 @@ static bool line_begins_container(struct slice line)
     return i < line.n && (line.p[i] == '{' || line.p[i] == '[');
 }
 
-static findings finding_of_fault(struct slice line, const struct json_scan *scan)
+static findings get_findings_of_json_fault(struct slice line, const struct json_scan *scan)
 {
     switch (scan->fault.kind) {
     case JSON_UTF8:
@@ -258,7 +258,7 @@ int rpc_read(struct slice line, struct rpc *ret)
     struct json_scan scan;
     int st = json_scan(line, rpc_on_member, &r, &scan);
     if (st < 0) {
-        findings why = finding_of_fault(line, &scan);
+        findings why = get_findings_of_json_fault(line, &scan);
         *ret = (struct rpc){.kind = RPC_INVALID, .findings = why, .fault = scan.fault};
         return st;
     }
@@ -270,7 +270,7 @@ int rpc_read(struct slice line, struct rpc *ret)
     if (scan.deep)
         ret->findings |= FINDING(FIND_DEEP_MESSAGE);
     if (scan.type == JSON_OBJECT)
-        ret->kind = read_envelope(&r);
+        ret->kind = determine_message_kind(&r);
     else if (scan.type == JSON_ARRAY)
         ret->kind = RPC_BATCH;
     else

@@ -91,21 +91,21 @@ static uint64_t hash_add_bytes(uint64_t h, struct slice s)
     return h;
 }
 
-static uint64_t finish_hash(uint64_t h)
+static uint64_t mix_high_bits_into_hash(uint64_t h)
 {
     return h ^ h >> 29;
 }
 
 uint64_t rpc_id_hash(struct slice key)
 {
-    uint64_t hash = finish_hash(hash_add_bytes(HASH_BEGIN, key));
+    uint64_t hash = mix_high_bits_into_hash(hash_add_bytes(HASH_BEGIN, key));
     return hash + (hash == 0);
 }
 
 static struct rpc_id rpc_id_make(char type, struct slice text)
 {
-    uint64_t hash =
-        finish_hash(hash_add_bytes(hash_add_bytes(HASH_BEGIN, (struct slice){&type, 1}), text));
+    uint64_t hash = mix_high_bits_into_hash(
+        hash_add_bytes(hash_add_bytes(HASH_BEGIN, (struct slice){&type, 1}), text));
     return (struct rpc_id){type, text, hash + (hash == 0)};
 }
 

@@ -12,8 +12,8 @@ void rpc_out_begin_answer(struct json_out *j, struct slice id)
     json_out_raw(j, "id", id);
 }
 
-void rpc_out_error(struct json_out *j, struct slice id, int code, const char *message,
-                   const char *cause)
+void rpc_out_begin_error_answer(struct json_out *j, struct slice id, int code, const char *message,
+                                const char *cause)
 {
     rpc_out_begin_answer(j, id);
     json_out_object(j, "error");

@@ -28,8 +28,8 @@ enum rpc_code {
 void rpc_out_begin_answer(struct json_out *j, struct slice id);
 /* Begins an error. The object error.data, which has the source and the cause, stays open for more
  * members. */
-void rpc_out_error(struct json_out *j, struct slice id, int code, const char *message,
-                   const char *cause);
+void rpc_out_begin_error_answer(struct json_out *j, struct slice id, int code, const char *message,
+                                const char *cause);
 void rpc_out_begin_request(struct json_out *j, struct slice id, const char *method);
 void rpc_out_begin_notification(struct json_out *j, const char *method);
 /* Ends all open objects and arrays. */

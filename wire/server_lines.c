@@ -27,7 +27,8 @@ static int emit_message(struct server_lines *l, enum server_line_kind kind, cons
 
 /* ---- noise ---------------------------------------------------------------------------------- */
 
-static int emit_noise(struct server_lines *l, struct slice text, findings found, struct slice meant)
+static int emit_noise_line(struct server_lines *l, struct slice text, findings found,
+                           struct slice meant)
 {
     struct server_line line = {
         .kind = SERVER_LINE_NOISE, .text = text, .size = text.n, .found = found, .meant = meant};
@@ -36,7 +37,7 @@ static int emit_noise(struct server_lines *l, struct slice text, findings found,
 
 static int emit_log_text(struct server_lines *l, struct slice text)
 {
-    return emit_noise(l, text, FINDING(FIND_NOT_JSON), (struct slice){0});
+    return emit_noise_line(l, text, FINDING(FIND_NOT_JSON), (struct slice){0});
 }
 
 /* Reports each waiting line as noise. */
@@ -47,7 +48,7 @@ static int report_lines_as_noise(struct server_lines *l, struct slice lines, str
         struct rpc m;
         struct slice line = slice_take_line(&lines);
         (void)!rpc_read(line, &m); /* fill m.findings */
-        st = emit_noise(l, line, m.findings | l->found, meant);
+        st = emit_noise_line(l, line, m.findings | l->found, meant);
         meant.n = 0;
     }
     return st;
@@ -61,7 +62,7 @@ static int server_lines_report_noise(struct server_lines *l, const struct text *
     struct slice all = {x->text.p, meant ? x->text.n : 0};
     if (l->waits && x->text.p == l->raw.p)
         return report_lines_as_noise(l, x->text, all);
-    return emit_noise(l, x->text, found, all);
+    return emit_noise_line(l, x->text, found, all);
 }
 
 /* ---- unreadable answers --------------------------------------------------------------------- */
@@ -198,7 +199,7 @@ static int handle_log_text_before_message(struct server_lines *l, const struct t
     struct glued g;
     enum glued_result found = glued_find_first_message(x->text, l->rules.max, &l->rules.open, &g);
     if (found == GLUED_NONE)
-        return emit_noise(l, x->text, x->m.findings | x->found, (struct slice){0});
+        return emit_noise_line(l, x->text, x->m.findings | x->found, (struct slice){0});
     struct text rest = *x;
     rest.text = g.rest;
     rest.at += g.before.n;

@@ -10,7 +10,7 @@
  * or written. Writes through a mapping are not reported, so the caller must also check from time to
  * time. Returns -1 if the directory is missing, or if the system or file system cannot report
  * changes; then the caller must check often. */
-int changes_open(const char *dir);
+int changes_watch_dir(const char *dir);
 /* Discards the events reported so far. */
 void changes_discard_events(int fd);
 

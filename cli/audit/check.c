@@ -39,7 +39,8 @@ static bool notes_have_checkpoint(struct slice notes, const struct checkpoint *c
 
 /* Checks that the file of --checkpoint has the bundle's checkpoint. Returns EXIT_FINE if the file
  * has this checkpoint, or if --checkpoint was not given. */
-static int check_anchor(const struct settings *s, const struct bundle *b, struct buf *why)
+static int check_file_has_checkpoint(const struct settings *s, const struct bundle *b,
+                                     struct buf *why)
 {
     const char *path = settings_get_text(s, "checkpoint");
     struct buf notes = {0};
@@ -63,7 +64,9 @@ static int audit_check_bundle(const struct settings *s, struct slice text,
     struct bundle b;
     struct buf why = {0};
     int st = bundle_open(&b, text, key, &why);
-    int status = st == 0 ? check_anchor(s, &b, &why) : st == MI_EINVAL ? EXIT_FOUND : EXIT_TROUBLE;
+    int status = st == 0           ? check_file_has_checkpoint(s, &b, &why)
+                 : st == MI_EINVAL ? EXIT_FOUND
+                                   : EXIT_TROUBLE;
     struct verdict v = {.b = &b,
                         .key = key,
                         .why = buf_str(&why),
@@ -73,7 +76,7 @@ static int audit_check_bundle(const struct settings *s, struct slice text,
     if (st == MI_ENOMEM)
         log_error("out of memory");
     else if (status == EXIT_FINE || status == EXIT_FOUND) {
-        int printed = settings_is_on(s, "json") ? verdict_print_json(&v) : verdict_text(&v);
+        int printed = settings_is_on(s, "json") ? verdict_print_json(&v) : verdict_print_text(&v);
         status = printed != EXIT_FINE ? printed : status;
     }
     bundle_close(&b);

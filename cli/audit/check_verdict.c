@@ -202,7 +202,7 @@ static void print_verdict(struct page *p, const struct verdict *v)
     out_end_line(&p->o);
 }
 
-int verdict_text(const struct verdict *v)
+int verdict_print_text(const struct verdict *v)
 {
     struct page p = {.b = v->b, .bodies = v->bodies};
     out_open(&p.o);

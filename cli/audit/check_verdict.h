@@ -20,7 +20,7 @@ struct verdict {
     const char *anchor; /* file of --checkpoint that has the bundle's checkpoint; NULL: none */
 };
 
-MI_MUST int verdict_text(const struct verdict *v);
+MI_MUST int verdict_print_text(const struct verdict *v);
 MI_MUST int verdict_print_json(const struct verdict *v);
 
 #endif

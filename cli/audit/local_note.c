@@ -41,7 +41,7 @@ static char *local_note_folder_path(const char *key_path, size_t i)
     return path;
 }
 
-static int report_note_write_error(const char *what, const char *path, struct buf *error)
+static int report_failed_note_write(const char *what, const char *path, struct buf *error)
 {
     buf_printf(error, "cannot %s %s: %s", what, path, strerror(errno));
     return MI_EIO;
@@ -72,7 +72,7 @@ static int read_local_note_file(struct local_notes *k, const char *folder, const
     int st = 0, e = path.failed ? ENOMEM : input_read_file(buf_str(&path), NOTE_MAX, text);
     errno = e;
     if (e != 0 && e != ENOENT && e != ENOTDIR)
-        st = e == ENOMEM ? MI_ENOMEM : report_note_write_error("read", buf_str(&path), error);
+        st = e == ENOMEM ? MI_ENOMEM : report_failed_note_write("read", buf_str(&path), error);
     if (e == 0 && local_note_parse(buf_slice(text), &k->at[k->n]) < 0) {
         buf_printf(error,
                    "%s is not a signed checkpoint: put a copy of it back, or, if the vault %s is "
@@ -186,7 +186,7 @@ int local_note_write(const char *key_path, const char *vault, struct slice note,
             tried = write_note_into_folder(folder, vault, note, anew);
             if (tried < 0 && written < 0)
                 (void)(i == 0 ? 0
-                              : report_note_write_error("keep the checkpoint in", folder, error));
+                              : report_failed_note_write("keep the checkpoint in", folder, error));
             written = tried == 0 ? 0 : written;
         }
         free(folder);

@@ -112,7 +112,7 @@ static void add_fault_to_report(struct report *r, struct report_case *c,
 {
     c->outcome = REPORT_FAILED;
     c->rule = (struct report_rule){
-        audit_kind_name(w->kind), audit_kind_implication(w->kind),
+        audit_kind_name(w->kind), audit_explain_fault_kind(w->kind),
         "Compare the vault with a copy that is older than the change, and with the checkpoints "
         "that were anchored. docs/evidence.md says what each kind of change means.",
         REPORT_ERROR};
@@ -163,7 +163,7 @@ static void add_fault_details(struct outcome *r, const char *where, const struct
     buf_printf(&r->details, "%s%s: ", where, where[0] != '\0' ? "" : "log");
     append_fault_clause(&r->details, w);
     buf_printf(&r->details, " (%s). %s\n", audit_kind_name(w->kind),
-               audit_kind_implication(w->kind));
+               audit_explain_fault_kind(w->kind));
 }
 
 static void outcome_add_row(struct outcome *r, const struct audit_session *s)

@@ -83,7 +83,7 @@ static int add_vault_note(struct reading *r, struct slice text)
     return audit_add_note(r->a, text);
 }
 
-static int add_notes_of_text(struct reading *r, struct slice text)
+static int add_vault_notes_in_text(struct reading *r, struct slice text)
 {
     struct slice note;
     int st = 0;
@@ -117,7 +117,7 @@ static int add_notes_of_file(struct reading *r)
         log_error("cannot read %s: %s", r->path, strerror(e));
         status = EXIT_TROUBLE;
     } else {
-        status = add_notes_of_text(r, buf_slice(&text));
+        status = add_vault_notes_in_text(r, buf_slice(&text));
     }
     buf_close(&text);
     return status;
@@ -135,7 +135,8 @@ static int add_notes_of_anchor(const struct settings *s, struct reading *r, cons
         if (st == MI_ENOENT)
             log_warn("no checkpoint has been copied to the anchor %s", r->path);
         else
-            status = st < 0 ? command_fail(st, &error) : add_notes_of_text(r, buf_slice(&text));
+            status =
+                st < 0 ? command_fail(st, &error) : add_vault_notes_in_text(r, buf_slice(&text));
     } else if (st != MI_ENOENT) {
         status = command_fail(st, &error);
     }

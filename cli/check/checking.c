@@ -29,7 +29,7 @@ struct checking {
 
 /* Appends the invalid member, the text of an invalid line, or the error that the interposer sent
  * instead of the server. */
-static void checking_add_detail(void *ctx, const struct finding_info *info, struct buf *b)
+static void checking_add_finding_detail(void *ctx, const struct finding_info *info, struct buf *b)
 {
     struct checking *c = ctx;
     struct rpc rpc;
@@ -65,7 +65,7 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
     c->message = m;
     c->text = body;
     struct rpc rpc;
-    bool counts = query_is_answer(m) && m->direction == ROW_S2C &&
+    bool counts = query_message_is_answer(m) && m->direction == ROW_S2C &&
                   context_counts_method_results(m->request_method);
     c->report->tokens = -1; /* -1: the number of tokens is unknown, or no model reads the message */
     if (counts && body.p != NULL && rpc_read(body, &rpc) == 0)
@@ -75,12 +75,12 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
         c->broken |= RULE(RULE_LARGE_RESULT);
     if (c->status < 0 ||
         (filter_matches_message(c->filter, c->started_at_us, m) &&
-         !check_report_add_message(c->report, m, c->broken, checking_add_detail, c)))
+         !check_report_add_message(c->report, m, c->broken, checking_add_finding_detail, c)))
         c->status = MI_ENOMEM;
     return c->status == 0;
 }
 
-static bool checking_on_header(void *ctx, const struct query_session *s)
+static bool checking_on_session_header(void *ctx, const struct query_session *s)
 {
     struct checking *c = ctx;
     check_report_set_server(c->report, s->name);
@@ -100,8 +100,8 @@ int check_recording_file(struct check_report *r, const struct filter *f, const c
     struct checking c = {.report = r, .filter = f};
     recheck_open(&c.recheck);
     check_report_add_recording(r, slice_of(path), 0, 0);
-    return checking_close(&c,
-                          cassette_read(path, checking_on_header, checking_on_message, &c, error));
+    return checking_close(
+        &c, cassette_read(path, checking_on_session_header, checking_on_message, &c, error));
 }
 
 int check_recorded_session(struct check_report *r, const struct filter *f, struct query *q,

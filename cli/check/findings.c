@@ -251,8 +251,8 @@ void check_report_append_sentence(const struct check_report *r, const struct che
     buf_slice_add(b, check_report_get_text(r, f->detail));
 }
 
-void check_report_append_subject(const struct check_report *r, const struct check_finding *f,
-                                 const char *before, const char *after, struct buf *b)
+void check_report_append_message_name(const struct check_report *r, const struct check_finding *f,
+                                      const char *before, const char *after, struct buf *b)
 {
     if (f->method.n == 0)
         return;

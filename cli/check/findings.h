@@ -86,8 +86,8 @@ bool check_report_has_failed(const struct check_report *r);
 struct slice check_report_get_text(const struct check_report *r, struct check_text t);
 /* Appends `before`, the method and target of the message, such as "tools/call echo", as printable
  * text, and `after`. If the message has no method, appends nothing. */
-void check_report_append_subject(const struct check_report *r, const struct check_finding *f,
-                                 const char *before, const char *after, struct buf *b);
+void check_report_append_message_name(const struct check_report *r, const struct check_finding *f,
+                                      const char *before, const char *after, struct buf *b);
 /* Appends the meaning of the finding, then its details. */
 void check_report_append_sentence(const struct check_report *r, const struct check_finding *f,
                                   struct buf *b);

@@ -47,7 +47,7 @@ static void print_finding(const struct check_report *r, const struct check_findi
                                            {finding_sender_name(f), 8, OUT_PLAIN},
                                            {severity_name(f->severity), 10, OUT_PLAIN},
                                            {f->name, 28, OUT_PLAIN}};
-    check_report_append_subject(r, f, "", ": ", &sentence);
+    check_report_append_message_name(r, f, "", ": ", &sentence);
     check_report_append_sentence(r, f, &sentence);
     reporting_print_line(o, cells, MI_COUNT(cells), buf_slice(&sentence));
     o->b.failed |= sentence.failed;
@@ -147,7 +147,7 @@ static void add_junit_case(const struct check_report *r, const struct check_reco
             continue;
         buf_printf(&c->detail, "\nmessage %lld, of the %s", (long long)one->seq,
                    finding_sender_name(one));
-        check_report_append_subject(r, one, ", ", "", &c->detail);
+        check_report_append_message_name(r, one, ", ", "", &c->detail);
         buf_adds(&c->detail, one->detail.n > 0 ? ": " : "");
         buf_slice_add(&c->detail, check_report_get_text(r, one->detail));
     }
@@ -164,7 +164,7 @@ static void add_sarif_result(const struct check_report *r, const struct check_re
     c->place.seq = f->seq;
     *(x->session_id == 0 ? &c->place.file : &c->place.session) = check_report_get_text(r, x->name);
     buf_printf(&c->name, "Message %lld, of the %s", (long long)f->seq, finding_sender_name(f));
-    check_report_append_subject(r, f, " (", ")", &c->name);
+    check_report_append_message_name(r, f, " (", ")", &c->name);
     check_report_append_sentence(r, f, &c->message);
     report_add_sarif(report);
 }

@@ -188,7 +188,7 @@ static breaches recheck_calls_without_progress(struct recheck *r, const struct q
         .action = m->action,
         .method = m->method,
     };
-    r->stuck = no_progress_note_message(&r->progress, &p, rpc);
+    r->stuck = no_progress_add_message(&r->progress, &p, rpc);
     return r->stuck.times > 0 ? RULE(RULE_NO_PROGRESS) : 0;
 }
 

@@ -76,7 +76,7 @@ static void complete_option_names(struct completing *x)
 
 /* Moves the elements of a comma-separated list, except the last one, from `word` to `before`, so
  * that only the last element is completed. */
-static void begin_last_element(struct candidates *c)
+static void select_last_list_element(struct candidates *c)
 {
     const char *comma = strrchr(c->word, ',');
     if (comma == NULL)
@@ -133,10 +133,10 @@ static void complete_option_value(struct completing *x)
     } else if (option_takes_argument(o, "SESSION")) {
         complete_names_of_vault(x, RECORDED_SESSION);
     } else if (option_takes_argument(o, "LIST")) {
-        begin_last_element(&x->found);
+        select_last_list_element(&x->found);
         complete_names_of_findings(x, strcmp(o->name, "fail-on") == 0);
     } else if (option_takes_argument(o, "TOOLS")) {
-        begin_last_element(&x->found);
+        select_last_list_element(&x->found);
         complete_names_of_vault(x, RECORDED_TOOL);
     } else {
         complete_recorded_names(x, o->name);

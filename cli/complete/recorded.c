@@ -64,7 +64,8 @@ static bool add_names_of_session(void *ctx, const struct query_session *s)
     case RECORDED_METHOD:
         r->requests = 0;
         question.session_id = s->id;
-        if (query_message_facts(r->q, &question, QUERY_FORWARD, recorded_on_request, r) < 0)
+        if (query_messages_without_bodies(r->q, &question, QUERY_FORWARD, recorded_on_request, r) <
+            0)
             return false;
         break;
     }

@@ -185,7 +185,7 @@ static void finish_diff_output(struct diffing *x)
         for (int i = 0; i < DIFF_SIDES; i++)
             name[i] = (struct diff_name){x->name[i], x->recording[i].session_id};
         json_out_str(j, "type", "summary");
-        diff_json_add_sides(j, x->diff, name);
+        diff_json_add_both_recordings(j, x->diff, name);
         diff_json_add_counts(j, &x->counts);
         reporting_end_row(&x->reporting);
     }

@@ -105,7 +105,7 @@ static void diff_text_add_name(struct buf *b, const struct result *r, bool narro
     if (arguments.type == JSON_NONE || slice_is(arguments.text, "{}"))
         return;
     buf_addc(b, ' ');
-    struct slice head = excerpt_of_difference(arguments.text, (struct slice){0}).text[0];
+    struct slice head = excerpt_cut_around_difference(arguments.text, (struct slice){0}).text[0];
     buf_slice_add(b, head);
     buf_adds(b, head.n < arguments.text.n ? "..." : "");
 }

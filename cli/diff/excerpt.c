@@ -33,7 +33,7 @@ static size_t find_excerpt_begin(struct slice a, size_t differs)
     return find_start_of_escape(a, at);
 }
 
-struct excerpt excerpt_of_difference(struct slice a, struct slice b)
+struct excerpt excerpt_cut_around_difference(struct slice a, struct slice b)
 {
     struct excerpt e = {0};
     const struct slice value[2] = {a, b};

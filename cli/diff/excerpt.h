@@ -18,6 +18,6 @@ struct excerpt {
 };
 
 /* The values are JSON text; {NULL, 0} if a value is missing. */
-struct excerpt excerpt_of_difference(struct slice a, struct slice b);
+struct excerpt excerpt_cut_around_difference(struct slice a, struct slice b);
 
 #endif

@@ -79,8 +79,8 @@ void diff_json_add_row(struct json_out *j, const struct result *r, size_t max_by
     json_out_end(j);
 }
 
-void diff_json_add_sides(struct json_out *j, const struct diff *d,
-                         const struct diff_name name[DIFF_SIDES])
+void diff_json_add_both_recordings(struct json_out *j, const struct diff *d,
+                                   const struct diff_name name[DIFF_SIDES])
 {
     for (int side = 0; side < DIFF_SIDES; side++) {
         json_out_object(j, sides[side]);

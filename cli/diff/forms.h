@@ -19,8 +19,8 @@ struct diff_name {
 /* The next functions add members to a JSON object. diff_json_add_row() stops listing differences
  * after max_bytes. */
 void diff_json_add_row(struct json_out *j, const struct result *r, size_t max_bytes);
-void diff_json_add_sides(struct json_out *j, const struct diff *d,
-                         const struct diff_name name[DIFF_SIDES]);
+void diff_json_add_both_recordings(struct json_out *j, const struct diff *d,
+                                   const struct diff_name name[DIFF_SIDES]);
 void diff_json_add_counts(struct json_out *j, const struct result_counts *c);
 
 /* Adds a case for the differences between the sessions. place: names the two recordings, but no

@@ -64,11 +64,11 @@ static struct result_span result_store_text(struct result *r, struct slice text)
     return s;
 }
 
-static bool result_on_difference(void *ctx, const struct diff_difference *one)
+static bool result_store_difference(void *ctx, const struct diff_difference *one)
 {
     struct result *r = ctx;
     struct result_difference *d = &r->difference[r->listed++];
-    struct excerpt e = excerpt_of_difference(one->value[DIFF_A], one->value[DIFF_B]);
+    struct excerpt e = excerpt_cut_around_difference(one->value[DIFF_A], one->value[DIFF_B]);
     *d = (struct result_difference){.part = one->part, .is_entry = one->is_entry, .at = e.at};
     d->pointer = result_store_text(r, text_prefix(one->pointer, RESULT_POINTER_MAX));
     d->entry = result_store_text(r, text_prefix(one->entry, RESULT_POINTER_MAX));
@@ -93,7 +93,7 @@ int result_compare_row(struct result *r, struct diff *d, uint32_t i)
         if (r->has[side])
             r->call[side] = diff_get_call(d, (enum diff_side)side, call[side]);
     }
-    int st = diff_compare_row(d, i, result_on_difference, r, &r->look);
+    int st = diff_compare_row(d, i, result_store_difference, r, &r->look);
     r->change = row.kind == ALIGN_MISSING        ? RESULT_MISSING
                 : row.kind == ALIGN_ADDED        ? RESULT_ADDED
                 : diff_row_has_changed(&r->look) ? RESULT_CHANGED

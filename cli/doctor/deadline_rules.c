@@ -77,7 +77,7 @@ void rules_close(struct rules *r)
     *r = (struct rules){0};
 }
 
-static int64_t shorter_deadline(int64_t a, int64_t b)
+static int64_t get_shorter_deadline(int64_t a, int64_t b)
 {
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
@@ -85,8 +85,8 @@ static int64_t shorter_deadline(int64_t a, int64_t b)
 static int64_t rules_get_server_deadline(const struct rules_server *s, struct slice tool)
 {
     struct slice call = slice_of("tools/call");
-    return shorter_deadline(deadline_of_request(&s->deadlines, method_flags(call), call, tool),
-                            s->max_us);
+    return get_shorter_deadline(deadline_of_request(&s->deadlines, method_flags(call), call, tool),
+                                s->max_us);
 }
 
 int64_t rules_find_deadline(const struct rules *r, struct slice server, struct slice tool)
@@ -96,7 +96,7 @@ int64_t rules_find_deadline(const struct rules *r, struct slice server, struct s
     for (size_t i = 0; i < r->n; i++) {
         if (!slice_is(server, r->server[i].name))
             continue;
-        us = shorter_deadline(us, rules_get_server_deadline(&r->server[i], tool));
+        us = get_shorter_deadline(us, rules_get_server_deadline(&r->server[i], tool));
         wrapped = true;
     }
     return wrapped ? us : rules_get_server_deadline(&r->others, tool);

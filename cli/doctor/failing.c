@@ -82,7 +82,7 @@ static void failing_append_reason(struct buf *b, const struct query_session *s,
         buf_adds(b, "answered no request");
     } else if (server_ended_session(s)) {
         buf_adds(b, "ended the session (");
-        session_end_text(b, s, v->state);
+        session_append_end_reason(b, s, v->state);
         buf_addc(b, ')');
     }
 }

@@ -20,7 +20,7 @@ struct hidden {
 };
 
 /* Returns a copy of the text without control characters, shortened to NAME_SHOWN bytes. */
-static struct buf make_visible_name(struct slice text)
+static struct buf copy_short_printable_name(struct slice text)
 {
     struct buf b = {0};
     struct slice head = text_prefix(text, NAME_SHOWN);
@@ -32,8 +32,9 @@ static struct buf make_visible_name(struct slice text)
 static bool doctor_on_hidden_tool(void *ctx, const struct cell *row, size_t n)
 {
     struct hidden *h = ctx;
-    struct buf server = make_visible_name(row[0].text), tool = make_visible_name(row[1].text),
-               rule = make_visible_name(row[3].text);
+    struct buf server = copy_short_printable_name(row[0].text),
+               tool = copy_short_printable_name(row[1].text),
+               rule = copy_short_printable_name(row[3].text);
     struct buf remedy = {0};
     long long calls = row[2].number;
     (void)n;

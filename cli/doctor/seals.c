@@ -25,7 +25,7 @@ struct unsealed {
     int64_t ended, lost, elsewhere; /* numbers of sessions that are not sealed, by reason */
 };
 
-static bool seals_on_session(void *ctx, const struct query_session *s)
+static bool seals_count_unsealed_session(void *ctx, const struct query_session *s)
 {
     struct unsealed *x = ctx;
     x->covered += s->evidence != EVIDENCE_NONE;
@@ -81,7 +81,7 @@ void doctor_check_seals(struct doctor *d)
     if (st == 0)
         st = query_open(&x.q, d->vault, &error);
     if (st == 0)
-        st = query_sessions(x.q, 0, seals_on_session, &x);
+        st = query_sessions(x.q, 0, seals_count_unsealed_session, &x);
     /* An error is not reported here, because the check of the database reports it. */
     if (st == 0)
         seals_report_all(d, &x);

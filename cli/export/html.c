@@ -222,7 +222,7 @@ static int page_add_session(struct page *p)
         json_out_uint(&p->j, "of", x->calls.n);
     }
     buf_clear(&x->text);
-    session_end_text(&x->text, s, x->view.state);
+    session_append_end_reason(&x->text, s, x->view.state);
     page_add_text(p, "ended", buf_slice(&x->text));
     int st = page_add_evidence(p);
     json_out_end(&p->j);
@@ -243,7 +243,7 @@ static void page_add_title(struct export *x)
 }
 
 /* Adds the part of the template before a mark. *rest becomes the part after the mark. */
-static void page_add_template(struct export *x, const char *mark, struct slice *rest)
+static void page_add_template_to_mark(struct export *x, const char *mark, struct slice *rest)
 {
     const char *at = memmem(rest->p, rest->n, mark, strlen(mark));
     assert(at != NULL); /* cannot fail, because report.html contains all marks */
@@ -255,11 +255,11 @@ static void page_add_template(struct export *x, const char *mark, struct slice *
 int export_html(struct export *x)
 {
     struct slice rest = {report_page, report_page_n};
-    page_add_template(x, "@TITLE@", &rest);
+    page_add_template_to_mark(x, "@TITLE@", &rest);
     page_add_title(x);
-    page_add_template(x, "@COST@", &rest);
+    page_add_template_to_mark(x, "@COST@", &rest);
     int st = export_html_cost(x);
-    page_add_template(x, "@DATA@", &rest);
+    page_add_template_to_mark(x, "@DATA@", &rest);
     struct page p = {x, json_out_to(&x->b)};
     json_out_array(&p.j, NULL);
     if (st == 0)

@@ -63,7 +63,7 @@ static int import_bundle_add_origin(struct import *d, const struct bundle *b)
     json_out_str(&j, "root", root);
     bool good = !text.failed;
     if (good)
-        import_set_origin(d, buf_slice(&text));
+        import_set_origin_members(d, buf_slice(&text));
     buf_close(&text);
     return good ? 0 : MI_ENOMEM;
 }

@@ -195,7 +195,7 @@ static void add_front_matter(struct export *x, const struct query_seal *seal)
     if (s->ended_at_us != 0)
         markdown_add_time(x, "ended_at", s->ended_at_us);
     buf_clear(&x->text);
-    session_end_text(&x->text, s, x->view.state);
+    session_append_end_reason(&x->text, s, x->view.state);
     markdown_add_string(x, "ended", buf_slice(&x->text));
     markdown_add_number(x, "duration_ms", x->view.lasted_us / 1000);
     markdown_add_number(x, "messages", x->view.summary.last_seq);

@@ -30,7 +30,7 @@ static void append_first_bytes(struct buf *b, struct slice text, size_t max)
 
 /* Returns the beginning of a JSON string's raw text: at most `max` bytes, which end between two
  * characters or escapes. */
-static struct slice json_string_prefix(struct slice raw, size_t max)
+static struct slice cut_json_string(struct slice raw, size_t max)
 {
     size_t i = 0;
     if (raw.n <= max)
@@ -48,7 +48,7 @@ static struct slice json_string_prefix(struct slice raw, size_t max)
 static void preview_add_unquoted_value(struct buf *b, struct json_value v, size_t max)
 {
     if (v.type == JSON_STRING)
-        json_unescape(b, json_string_prefix(json_string_raw(v), max));
+        json_unescape(b, cut_json_string(json_string_raw(v), max));
     else
         append_first_bytes(b, v.text, max);
 }

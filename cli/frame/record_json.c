@@ -15,7 +15,7 @@ void record_json_add_message_members(struct json_out *j, const struct query_sess
 {
     json_out_str(j, "type", "message");
     json_out_int(j, "session_id", s->number);
-    show_fields(j, &fields_of_message, m, s->started_at_us);
+    show_add_json_fields(j, &fields_of_message, m, s->started_at_us);
     if (query_message_ended_call(m)) {
         json_out_text(j, "request_method", m->request_method);
         json_out_text(j, "request_target", m->request_target);
@@ -31,7 +31,7 @@ void record_json_add_event_members(struct json_out *j, const struct query_sessio
 {
     json_out_str(j, "type", "event");
     json_out_int(j, "session_id", s->number);
-    show_fields(j, &fields_of_event, e, s->started_at_us);
+    show_add_json_fields(j, &fields_of_event, e, s->started_at_us);
 }
 
 void record_json_add_call_members(struct json_out *j, const struct query_call *c)
@@ -40,7 +40,7 @@ void record_json_add_call_members(struct json_out *j, const struct query_call *c
     json_out_int(j, "session_id", c->session_id);
     json_out_text(j, "server", c->server);
     json_out_int(j, "seq", c->request_seq);
-    show_fields(j, &fields_of_call, c, c->started_at_us - c->t_us);
+    show_add_json_fields(j, &fields_of_call, c, c->started_at_us - c->t_us);
     if (c->operation_seq != 0)
         json_out_int(j, "operation_seq", c->operation_seq);
 }
@@ -73,7 +73,7 @@ void record_json_append_message(struct buf *b, const struct query_session *s,
     if (body_error != NULL)
         json_out_str(&j, "body_error", body_error);
     show_text_as_json_member(&j, "body", body);
-    if (operations != NULL && (m->kind == KIND_REQUEST || query_is_answer(m))) {
+    if (operations != NULL && (m->kind == KIND_REQUEST || query_message_is_answer(m))) {
         /* seq of the first request of the operation to which this request or answer belongs */
         int64_t first = operation_list_find_continued_seq(
             operations, m->kind == KIND_REQUEST ? m->seq : m->request_seq);

@@ -100,12 +100,12 @@ void session_set_store(session_store_fn open)
     open_store = open;
 }
 
-void session_set_store_wait(struct session_wait w)
+void session_set_store_wait_hooks(struct session_wait w)
 {
     store_wait = w;
 }
 
-struct session_wait session_get_store_wait(void)
+struct session_wait session_get_store_wait_hooks(void)
 {
     return store_wait;
 }
@@ -245,7 +245,8 @@ const char *session_evidence_name(enum query_evidence e)
     return names[e];
 }
 
-void session_end_text(struct buf *b, const struct query_session *s, enum session_state state)
+void session_append_end_reason(struct buf *b, const struct query_session *s,
+                               enum session_state state)
 {
     if (state == SESSION_ENDED && s->end_reason.p != NULL)
         buf_slice_add(b, s->end_reason);
@@ -282,9 +283,9 @@ bool session_has_failed(const struct query_session *s, const struct session_view
            session_count_errors(v->summary.by_status) > 0;
 }
 
-bool session_is_answer(const struct query_message *m)
+bool session_message_is_answer(const struct query_message *m)
 {
-    return query_is_answer(m);
+    return query_message_is_answer(m);
 }
 
 struct slice session_method_of_message(const struct query_message *m)

@@ -37,8 +37,8 @@ void session_set_store(session_store_fn open);
 struct session_wait {
     bool (*before)(void), (*during)(void);
 };
-void session_set_store_wait(struct session_wait w);
-struct session_wait session_get_store_wait(void);
+void session_set_store_wait_hooks(struct session_wait w);
+struct session_wait session_get_store_wait_hooks(void);
 
 /* Opens the store of --from or, without --from, the vault. For a vault, first stores the journals
  * of killed sessions and closes these sessions. A vault that does not exist yet reads as empty
@@ -100,7 +100,8 @@ bool session_is_running(struct query *q, const struct query_session *s);
 const char *session_state_name(enum session_state state);
 /* Appends the reason why the session ended, with the exit status unless it is 0 ("client-closed",
  * "server-exited 1"). If no end is recorded, appends the state ("live", "died"). */
-void session_end_text(struct buf *b, const struct query_session *s, enum session_state state);
+void session_append_end_reason(struct buf *b, const struct query_session *s,
+                               enum session_state state);
 /* Returns "not covered", "not sealed" or "sealed". */
 const char *session_evidence_name(enum query_evidence e);
 /* Appends "session 7 of NAME (2026-01-31 23:59:59, 12 messages)". Returns 0, or the error of the
@@ -120,7 +121,8 @@ bool session_has_failed(const struct query_session *s, const struct session_view
  * because its output would be incomplete. */
 MI_MUST int session_read_body(struct query *q, struct slice uid, const struct query_message *m,
                               size_t max, struct buf *b, struct slice *ret, const char **ret_error);
-bool session_is_answer(const struct query_message *m); /* returns true for a result or an error */
+bool session_message_is_answer(
+    const struct query_message *m); /* returns true for a result or an error */
 /* Returns query_get_call_status() of an answer, CALL_REFUSED for a refused message, CALL_UNKNOWN
  * for any other message. */
 enum call_status session_status_of_message(const struct query_message *m);

@@ -27,14 +27,14 @@ static void append_session_end(struct buf *b, const void *row, struct cell reaso
 {
     const struct session_line *l = row;
     (void)reason;
-    session_end_text(b, &l->s, l->v.state);
+    session_append_end_reason(b, &l->s, l->v.state);
     buf_adds(b, l->imported ? ", imported" : "");
     buf_adds(b, l->v.sent ? ", sent" : "");
     buf_adds(b, l->v.summary.tools_changed ? ", tools changed" : "");
     buf_adds(b, l->v.summary.unfinished ? ", unfinished lines" : "");
 }
 
-static enum out_style session_end_style(const void *row)
+static enum out_style choose_session_end_style(const void *row)
 {
     const struct session_line *l = row;
     if (l->v.state == SESSION_LIVE)
@@ -90,10 +90,10 @@ static const struct show_column columns[] = {
     {SHOW(s.cwd, TEXT, NO_TEXT), .table = {"DIRECTORY", 48, 6}},
     /* room for `client-closed 143, tools changed` */
     {SHOW(s.end_reason, TEXT, NO_TEXT), .table = {"ENDED", 56, -32},
-     .when = ONE, .text = append_session_end, .style_of = session_end_style},
+     .when = ONE, .text = append_session_end, .style_of = choose_session_end_style},
     /* room for `client-closed 143` */
     {SHOW(s.end_reason, TEXT, NO_TEXT), .table = {"ENDED", 56, -17},
-     .when = SEVERAL, .text = append_session_end, .style_of = session_end_style},
+     .when = SEVERAL, .text = append_session_end, .style_of = choose_session_end_style},
 };
 /* clang-format on */
 

@@ -17,7 +17,7 @@ static const struct opt table_of_options[] = {
 };
 
 /* Appends what the server asks for: a form, a URL, sampling, or roots. */
-static void append_asked_kind(struct buf *b, const void *row, struct cell what)
+static void append_kind_of_question(struct buf *b, const void *row, struct cell what)
 {
     const struct asked *a = row;
     const char *slash = memchr(what.text.p, '/', what.text.n);
@@ -26,7 +26,7 @@ static void append_asked_kind(struct buf *b, const void *row, struct cell what)
 }
 
 /* Appends the called tool. If there is none, appends the method. */
-static void append_asked_call(struct buf *b, const void *row, struct cell target)
+static void append_asked_tool_or_method(struct buf *b, const void *row, struct cell target)
 {
     const struct asked *a = row;
     buf_slice_add(b, target.text.n > 0 ? target.text : a->method.n > 0 ? a->method : slice_of("-"));
@@ -41,8 +41,8 @@ static const struct show_column columns[] = {
     {SHOW(at_us, TIME, NOT_NULL), .json = true, .table = {"ASKED", 19, 2}, .ui = {"asked", 21, 72}},
     {SHOW(server, TEXT, NO_TEXT), .json = true, .table = {"SERVER", 24, -8}, .style = OUT_CYAN},
     {SHOW(method, TEXT, NO_TEXT), .json = true},
-    {SHOW(target, TEXT, NO_TEXT), .json = true, .table = {"CALL", 24, 3}, .text = append_asked_call},
-    {SHOW(what, TEXT, NOT_NULL), .json = true, .table = {"WHAT", 8, 0}, .ui = {"what", 9, 48}, .text = append_asked_kind},
+    {SHOW(target, TEXT, NO_TEXT), .json = true, .table = {"CALL", 24, 3}, .text = append_asked_tool_or_method},
+    {SHOW(what, TEXT, NOT_NULL), .json = true, .table = {"WHAT", 8, 0}, .ui = {"what", 9, 48}, .text = append_kind_of_question},
     {SHOW(mode, TEXT, NO_TEXT), .json = true},
     {SHOW(host, TEXT, NO_TEXT), .json = true, .table = {"HOST", 32, 4}, .ui = {"host", 16, 114}},
     {SHOW(message, TEXT, NO_TEXT), .json = true, .table = {"MESSAGE", 48, -12}},

@@ -105,7 +105,7 @@ static int cost_print_tools(const struct settings *s, const struct cost_server *
 }
 
 /* Warns about definitions, results and binaries that the numbers do not include. */
-static void cost_warn_uncounted(struct query *q, const struct cost *c)
+static void cost_warn_of_uncounted_items(struct query *q, const struct cost *c)
 {
     int64_t uncounted = 0, binaries = 0, calls = 0, unknown = 0;
     struct slice server = {0};
@@ -150,7 +150,7 @@ static int cost_print(struct query *q, const struct settings *s)
         status = EXIT_TROUBLE;
     } else if (st == 0) {
         status = c.server != NULL ? cost_print_tools(s, &c.list[0]) : cost_print_servers(s, &c);
-        cost_warn_uncounted(q, &c);
+        cost_warn_of_uncounted_items(q, &c);
     }
     cost_close(&c);
     if (st < 0)

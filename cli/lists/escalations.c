@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* Appends the date and time without the fraction of the second. */
-static void append_last_time(struct buf *b, const void *row, struct cell v)
+static void append_date_and_time(struct buf *b, const void *row, struct cell v)
 {
     (void)row;
     buf_slice_add(b, v.text.n > 0 ? text_prefix(v.text, 19) : slice_of("-"));
@@ -25,7 +25,7 @@ static const struct show_column columns[] = {
     {SHOW(name, TEXT, NOT_NULL), .table = {"NAME", 64, -40}, .ui = {"escalation", 1, 0}, .style = OUT_BOLD},
     {SHOW(head.count, NUMBER, ZERO), .table = {"COUNT", 12, 0}, .ui = {"count", 7, 0}},
     {SHOW(head.last_at, TEXT, NO_TEXT), .table = {"LAST", 24, 2}},
-    {SHOW(head.last_at, TEXT, NO_TEXT), .ui = {"last", 21, 60}, .text = append_last_time},
+    {SHOW(head.last_at, TEXT, NO_TEXT), .ui = {"last", 21, 60}, .text = append_date_and_time},
     {SHOW(head.server, TEXT, NO_TEXT), .table = {"SERVER", 24, 1}, .ui = {"server", 14, 76}},
     {SHOW(head.tool, TEXT, NO_TEXT), .table = {"TOOL", 32, -8}, .ui = {"tool", 20, 110}},
 };

@@ -327,7 +327,7 @@ struct effect {
     int64_t tokens_hidden;
 };
 
-static struct effect effect_of_rule(const struct tool_list *l, const struct used *u)
+static struct effect compute_effect_of_rule(const struct tool_list *l, const struct used *u)
 {
     struct effect e = {0};
     size_t kept = 0;
@@ -397,7 +397,8 @@ static int suggest_rules_from_calls(const struct settings *s, const struct basis
     int st = settings_read_configured_tools(s, b->server, &u.in_force, &why);
     if (st == 0)
         st = find_used_tools(c, b->server, list, &u, &why);
-    struct effect e = st == 0 && u.names.n > 0 ? effect_of_rule(list, &u) : (struct effect){0};
+    struct effect e =
+        st == 0 && u.names.n > 0 ? compute_effect_of_rule(list, &u) : (struct effect){0};
     struct buf without = {0};
     text_append_visible(&without, text_prefix(u.without, NAME_SHOWN));
     if (st == MI_ENOMEM)

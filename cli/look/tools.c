@@ -173,7 +173,7 @@ static void tools_on_change(void *ctx, enum tools_change change, struct slice na
         struct json_out j = json_out_to(&b);
         json_out_object(&j, NULL);
         json_out_text(&j, "tool", name);
-        json_out_str(&j, "change", tools_change_name(change));
+        json_out_str(&j, "change", tools_get_change_name(change));
         json_out_add_visible_json(&j, "before", before != NULL ? before->text : (struct slice){0});
         json_out_add_visible_json(&j, "now", now != NULL ? now->text : (struct slice){0});
         json_out_end(&j);
@@ -183,7 +183,7 @@ static void tools_on_change(void *ctx, enum tools_change change, struct slice na
         return;
     }
     out_style(p->o, styles[change]);
-    out_printf(p->o, "%-8s", tools_change_name(change));
+    out_printf(p->o, "%-8s", tools_get_change_name(change));
     out_style(p->o, OUT_PLAIN);
     out_text(p->o, name);
     out_end_line(p->o);

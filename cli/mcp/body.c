@@ -156,7 +156,7 @@ static int body_find_value(struct tool_call *c, const struct body_view *v, struc
 
 /* Returns the first bytes of s, at most `max`. Does not split a character. Invalid UTF-8 may be cut
  * anywhere. */
-static struct slice body_cut_text_head(struct slice s, size_t max)
+static struct slice body_get_text_prefix(struct slice s, size_t max)
 {
     struct slice head = text_prefix(s, max);
     bool is_text = head.n == s.n || (head.n > 0 && head.n + JSON_CHAR_MAX > max);
@@ -165,18 +165,18 @@ static struct slice body_cut_text_head(struct slice s, size_t max)
 
 /* Returns the part that begins at `offset`. Sets ret_text to the text of this part, with `prefix`
  * before each line. */
-static struct slice body_part_at_offset(const struct body_view *v, struct slice whole,
-                                        const char *prefix, struct buf *ret_text)
+static struct slice body_cut_part_at_offset(const struct body_view *v, struct slice whole,
+                                            const char *prefix, struct buf *ret_text)
 {
     size_t max = (size_t)v->max_bytes;
     struct slice from = {whole.p + v->offset, whole.n - (size_t)v->offset};
-    struct slice part = body_cut_text_head(from, max);
+    struct slice part = body_get_text_prefix(from, max);
     do {
         buf_clear(ret_text);
         append_shown_lines(ret_text, part, prefix);
         if (ret_text->n <= 2 * max || part.n <= max / 8)
             break;
-        part = body_cut_text_head(from, part.n / 2);
+        part = body_get_text_prefix(from, part.n / 2);
     } while (true);
     return part;
 }
@@ -185,7 +185,7 @@ static int add_bytes_at_offset(struct tool_call *c, const struct body_view *v, s
                                const char *type)
 {
     struct buf plain = {0}, lines = {0};
-    struct slice part = body_part_at_offset(v, whole, "", &plain);
+    struct slice part = body_cut_part_at_offset(v, whole, "", &plain);
     append_shown_lines(&lines, part, "| ");
     size_t end = (size_t)(part.p + part.n - whole.p);
     if (v->pointer[0] != '\0')

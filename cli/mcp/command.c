@@ -61,7 +61,7 @@ static bool serving_is_cancelled(void *ctx, struct json_value id)
 
 /* Waits until stdout is writable. Returns false if the client does not read any more: the client
  * has closed its end of stdout, or has closed its end of stdin and then not read for LEAVE_MS. */
-static bool wait_for_reader(void)
+static bool wait_for_writable_stdout(void)
 {
     int left_ms = LEAVE_MS;
     for (;;) {
@@ -88,7 +88,7 @@ static bool wait_for_reader(void)
 static bool send_line(struct slice line)
 {
     while (line.n > 0) {
-        if (!wait_for_reader())
+        if (!wait_for_writable_stdout())
             return false;
         ssize_t n = write(STDOUT_FILENO, line.p, size_min(line.n, WRITE_MAX));
         if (n < 0 && errno != EINTR && errno != EAGAIN)

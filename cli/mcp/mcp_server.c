@@ -39,7 +39,7 @@ static void add_server_info(struct reply *r, const char *name)
     json_out_end(&r->j);
 }
 
-static void begin_result(struct reply *r)
+static void begin_answer_with_result(struct reply *r)
 {
     rpc_out_begin_answer(&r->j, r->m->id.text);
     json_out_object(&r->j, "result");
@@ -71,7 +71,7 @@ static void add_capabilities(struct reply *r)
 static void write_error_answer(struct json_out *j, struct slice id, int code, const char *message,
                                const char *cause)
 {
-    rpc_out_error(j, id, code, message, cause);
+    rpc_out_begin_error_answer(j, id, code, message, cause);
     rpc_out_end(j);
 }
 
@@ -107,7 +107,7 @@ static void answer_initialize_request(struct mcp_server *s, struct reply *r)
     if (revision == REV_COUNT || (REVS_LEGACY >> revision & 1) == 0)
         revision = REV_2025_11_25;
     s->revision = r->revision = revision;
-    begin_result(r);
+    begin_answer_with_result(r);
     json_out_str(&r->j, "protocolVersion", revision_name(revision));
     add_capabilities(r);
     add_server_info(r, "serverInfo");
@@ -118,7 +118,7 @@ static void answer_initialize_request(struct mcp_server *s, struct reply *r)
 static void answer_discover_request(struct mcp_server *s, struct reply *r)
 {
     (void)s;
-    begin_result(r);
+    begin_answer_with_result(r);
     json_out_array(&r->j, "supportedVersions");
     json_out_str(&r->j, NULL, revision_name(REV_2026_07_28));
     json_out_end(&r->j);
@@ -131,7 +131,7 @@ static void answer_discover_request(struct mcp_server *s, struct reply *r)
 static void answer_ping_request(struct mcp_server *s, struct reply *r)
 {
     (void)s;
-    begin_result(r);
+    begin_answer_with_result(r);
     rpc_out_end(&r->j);
 }
 
@@ -142,7 +142,7 @@ static void answer_list_request(struct mcp_server *s, struct reply *r)
                                   "cursor");
         return;
     }
-    begin_result(r);
+    begin_answer_with_result(r);
     toolbox_write_list(&s->toolbox, r->revision, &r->j);
     add_cache_fields(r);
     rpc_out_end(&r->j);
@@ -166,7 +166,7 @@ static void mcp_server_add_content(struct reply *r, struct slice text)
 
 static void answer_tool_error(struct reply *r, struct slice text)
 {
-    begin_result(r);
+    begin_answer_with_result(r);
     mcp_server_add_content(r, text);
     json_out_bool(&r->j, "isError", true);
     rpc_out_end(&r->j);
@@ -193,7 +193,7 @@ static void call_tool(struct mcp_server *s, struct reply *r, tool_fn fn, const s
     else if (st < 0)
         answer_tool_error(r, buf_slice(&c.error));
     else if (tool_should_continue(&c)) {
-        begin_result(r);
+        begin_answer_with_result(r);
         mcp_server_add_content(r, buf_slice(&c.text));
         if (r->revision >= REV_2025_06_18)
             json_out_raw(&r->j, "structuredContent", buf_slice(&c.json));
@@ -257,8 +257,8 @@ static bool read_request_meta(struct reply *r)
         return false;
     }
     if (revision_by_date(json_string_raw(version)) != REV_2026_07_28) {
-        rpc_out_error(&r->j, m->id.text, RPC_UNSUPPORTED_VERSION, "Unsupported protocol version",
-                      "version");
+        rpc_out_begin_error_answer(&r->j, m->id.text, RPC_UNSUPPORTED_VERSION,
+                                   "Unsupported protocol version", "version");
         json_out_array(&r->j, "supported");
         json_out_str(&r->j, NULL, revision_name(REV_2026_07_28));
         json_out_end(&r->j);

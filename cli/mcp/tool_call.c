@@ -165,7 +165,7 @@ static bool mcp_call_on_event(void *ctx, const struct query_event *e)
 
 /* ---- why there are findings ---- */
 
-static void skip_finding_detail(void *ctx, const struct finding_info *info, struct buf *b)
+static void add_no_finding_detail(void *ctx, const struct finding_info *info, struct buf *b)
 {
     (void)ctx, (void)info, (void)b;
 }
@@ -179,7 +179,7 @@ static bool has_time_for_checks(void *ctx)
 
 /* Checks all messages up to the call again, because the details of a finding follow from these
  * messages. */
-static int check_messages(struct reading *r)
+static int recheck_messages_up_to_call(struct reading *r)
 {
     struct filter f = FILTER_ANY;
     struct checking_limit limit = {r->closing_seq > 0 ? r->closing_seq : r->seq,
@@ -234,7 +234,7 @@ static bool mcp_call_on_message(void *ctx, const struct query_message *m)
         add_related_message(r, m);
         return true;
     }
-    bool added = check_report_add_message(&r->report, m, 0, skip_finding_detail, NULL);
+    bool added = check_report_add_message(&r->report, m, 0, add_no_finding_detail, NULL);
     r->error = added && !check_report_has_failed(&r->report) ? 0 : MI_ENOMEM;
     r->last_us = r->session.started_at_us + m->t_us;
     r->first_us = is_first ? r->last_us : r->first_us;
@@ -396,7 +396,7 @@ int tool_get_call(struct tool_call *c)
                             mcp_call_on_event, &r);
     st = st == 0 ? r.error : st;
     if (st == 0)
-        st = check_messages(&r);
+        st = recheck_messages_up_to_call(&r);
     if (st == 0)
         mcp_call_end(&r);
     if (r.json.failed || r.text.failed || r.token.failed || r.brief.failed)

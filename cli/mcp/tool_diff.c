@@ -35,7 +35,7 @@ static int open_compared_session(struct comparing *x, enum diff_side side,
 }
 
 /* Finds the newest finished session that has the same server as this session and is older. */
-static int find_base_session(struct tool_call *c, int64_t id, struct query_session *ret)
+static int find_previous_session_to_diff(struct tool_call *c, int64_t id, struct query_session *ret)
 {
     struct query_session s;
     struct buf name = {0};
@@ -63,8 +63,8 @@ static int open_compared_sessions(struct comparing *x)
     struct tool_call *c = x->rows.c;
     struct query_session s;
     int64_t base = tool_get_number_argument(c, "base", 0);
-    int st =
-        base != 0 ? tool_find_session(c, base, &s) : find_base_session(c, c->filter.session_id, &s);
+    int st = base != 0 ? tool_find_session(c, base, &s)
+                       : find_previous_session_to_diff(c, c->filter.session_id, &s);
     if (st == 0)
         st = open_compared_session(x, DIFF_A, &s);
     if (st == 0)
@@ -177,7 +177,7 @@ static int compare_rows(struct comparing *x)
 }
 
 /* Adds both sessions, and facts about them that differ, such as the version of the server. */
-static void add_sessions(struct comparing *x)
+static void add_compared_sessions(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;
     struct diff_name name[DIFF_SIDES];
@@ -187,7 +187,7 @@ static void add_sessions(struct comparing *x)
         buf_printf(&c->text, "%s: session %lld, calls %lu\n", names[i], (long long)x->id[i],
                    (unsigned long)diff_count_calls(x->diff, (enum diff_side)i));
     }
-    diff_json_add_sides(&c->j, x->diff, name);
+    diff_json_add_both_recordings(&c->j, x->diff, name);
     for (size_t i = 0; diff_get_different_fact(x->diff, i, &f); i++) {
         buf_printf(&c->text, "%s:", f.name);
         for (int side = 0; side < DIFF_SIDES; side++) {
@@ -204,7 +204,7 @@ static int mcp_diff_compare_sessions(struct comparing *x)
     int st = diff_open(&x->diff, x->source[DIFF_A], x->source[DIFF_B], &x->rules, &c->error);
     if (st < 0)
         return st;
-    add_sessions(x);
+    add_compared_sessions(x);
     st = rows_open(&x->rows, c, "rows", ROWS_LIMIT);
     if (st < 0)
         return st;

@@ -22,7 +22,7 @@ static void mcp_search_add_text(struct tool_call *c, const struct found *f)
     append_quoted_text_or_dash(&c->text, slice_of(f->server), SHOWN_NAME);
     buf_printf(&c->text, " %s", row_kind_name(m->kind));
     if (method.n > 0) {
-        buf_adds(&c->text, session_is_answer(m) ? " of" : "");
+        buf_adds(&c->text, session_message_is_answer(m) ? " of" : "");
         append_quoted_method_and_target(&c->text, method, target);
     }
     if (status != CALL_UNKNOWN)

@@ -104,7 +104,7 @@ static int update_replace_answer(struct update *u, int64_t seq, struct slice mes
     return u->text.failed ? MI_ENOMEM : st;
 }
 
-static bool answer_update_on_session(void *ctx, const struct query_session *s)
+static bool answer_update_write_session(void *ctx, const struct query_session *s)
 {
     struct update *u = ctx;
     u->status = cassette_write_session(u->w, s);
@@ -127,7 +127,7 @@ static void replace_answer_body(struct query_message *m, struct slice message)
         m->finding = slice_of("tool-error");
 }
 
-static bool answer_update_on_message(void *ctx, const struct query_message *m)
+static bool answer_update_write_message(void *ctx, const struct query_message *m)
 {
     struct update *u = ctx;
     struct query_message changed = *m;
@@ -139,7 +139,7 @@ static bool answer_update_on_message(void *ctx, const struct query_message *m)
     return u->status == 0;
 }
 
-static bool answer_update_on_lines(void *ctx, struct slice lines)
+static bool update_write_cassette_lines(void *ctx, struct slice lines)
 {
     return save_write(ctx, lines);
 }
@@ -154,9 +154,10 @@ static int update_write_file(struct update *u, const char *path)
     if (u->n == 0)
         return EXIT_FINE;
     save_open(&file, path, SAVE_PRIVATE);
-    int st = cassette_write_open(&u->w, answer_update_on_lines, &file);
+    int st = cassette_write_open(&u->w, update_write_cassette_lines, &file);
     if (st == 0)
-        st = cassette_read(path, answer_update_on_session, answer_update_on_message, u, &error);
+        st = cassette_read(path, answer_update_write_session, answer_update_write_message, u,
+                           &error);
     if (st == 0)
         st = u->status;
     if (st == 0)

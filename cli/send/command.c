@@ -218,14 +218,14 @@ static int copy_recorded_request(struct sending *x)
     return EXIT_TROUBLE;
 }
 
-static int open_origin(struct sending *x)
+static int open_source_recording(struct sending *x)
 {
     const char *session = settings_get_text(x->s, "session");
     bool seq = settings_get_text(x->s, "seq") != NULL;
     struct source *source = NULL;
     int status = EXIT_FINE;
     if (seq || session != NULL) {
-        status = origin_open(&x->origin, x->s, session);
+        status = origin_open_recording(&x->origin, x->s, session);
         source = x->origin.recording.source;
     }
     if (status == EXIT_FINE && peer_load_recording(&x->peer, source) < 0)
@@ -236,7 +236,7 @@ static int open_origin(struct sending *x)
              revision_by_date(source_info(source)->protocol_version) == REV_2026_07_28)
         x->revision = REV_2026_07_28;
     if (status == EXIT_FINE && !x->has_server)
-        status = origin_read_command(&x->origin, x->s);
+        status = origin_read_server_command(&x->origin, x->s);
     return status;
 }
 
@@ -274,11 +274,11 @@ static int send_run(const struct settings *s)
     if (status == EXIT_FINE)
         status = read_set_options(&x);
     if (status == EXIT_FINE)
-        status = open_origin(&x);
+        status = open_source_recording(&x);
     if (status == EXIT_FINE)
         status = run_exchange(&x);
     peer_close(&x.peer);
-    origin_close(&x.origin);
+    origin_close_recording(&x.origin);
     outgoing_close(&x.request);
     cli_value_close(&x.sets);
     return status;

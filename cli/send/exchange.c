@@ -120,7 +120,7 @@ static int make_typed_request(const struct exchange *x, const struct tool *t)
     struct json_value schema = t != NULL ? t->input.text : (struct json_value){0};
     const struct cli_value_list *words = &x->request->words;
     for (size_t i = 0; t != NULL && !settings_is_on(x->s, "unchecked") && i < words->n; i++)
-        if (typing_name_is_unknown(schema, words->list[i].name))
+        if (typing_argument_is_undeclared(schema, words->list[i].name))
             return fail_unknown_argument(schema, words->list[i].name);
     if (slice_is(buf_slice(&x->request->method), "initialize"))
         own_write_initialize_params(&x->request->params,
@@ -323,7 +323,7 @@ static int print_answer(const struct exchange *x, uint32_t item, const struct rp
         out_end_line(&o);
     } else {
         print_result(&o, &files, answer);
-        if (item != TALK_NONE && difference_print(&o, &x->peer->talk, item, answer) < 0) {
+        if (item != TALK_NONE && difference_print_of_answer(&o, &x->peer->talk, item, answer) < 0) {
             (void)out_close(&o);
             return exchange_report_peer_error(x);
         }
@@ -469,7 +469,7 @@ int exchange_run(struct exchange *x)
     int st = peer_start_server(x->peer, x->s, x->argv, x->dir, x->name, x->from);
     if (st < 0)
         return st == MI_EINVAL ? EXIT_TROUBLE : exchange_report_peer_error(x);
-    pid_t proxy = live_pid(x->peer->live);
+    pid_t proxy = live_get_pid(x->peer->live);
     int status = exchange_run_conversation(x);
     (void)peer_end_server(x->peer);
     if (x->refused)

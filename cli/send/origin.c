@@ -41,7 +41,7 @@ static int find_session(struct query *q, const char *ref, struct buf *uid)
     return st < 0 ? session_report_query_error(q, st) : EXIT_FINE;
 }
 
-int origin_open(struct origin *o, const struct settings *s, const char *session)
+int origin_open_recording(struct origin *o, const struct settings *s, const char *session)
 {
     struct buf uid = {0};
     struct query *q;
@@ -137,7 +137,7 @@ static void origin_set_directory(struct origin *o, const struct query_session *s
     buf_clear(&o->dir);
 }
 
-int origin_read_command(struct origin *o, const struct settings *s)
+int origin_read_server_command(struct origin *o, const struct settings *s)
 {
     struct query_session session;
     struct buf uid = {0};
@@ -181,7 +181,7 @@ int origin_find_request(const struct settings *s, const struct talk *t, int64_t 
     return EXIT_FINE;
 }
 
-void origin_close(struct origin *o)
+void origin_close_recording(struct origin *o)
 {
     for (size_t i = 0; i < o->command_n; i++)
         free(o->command[i]);

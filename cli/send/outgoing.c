@@ -167,7 +167,7 @@ int outgoing_copy_recorded_request(struct outgoing *r, const struct rpc *recorde
 
 /* If the pointer is /arguments/NAME, replaces the content of `b` with NAME. Otherwise returns
  * false. */
-static bool argument_name_of_pointer(struct slice pointer, struct buf *b)
+static bool read_argument_name_of_pointer(struct slice pointer, struct buf *b)
 {
     static const char above[] = "/arguments/";
     size_t n = sizeof above - 1;
@@ -184,7 +184,8 @@ static void outgoing_write_typed_value(struct buf *b, struct slice params,
     struct json_scan scan;
     struct json_value old = json_find_at_pointer((struct json_value){JSON_OBJECT, params}, g->name);
     bool plain = old.type == JSON_NONE || old.type == JSON_STRING || old.type == JSON_NULL;
-    if (!g->is_json && input_schema.type != JSON_NONE && argument_name_of_pointer(g->name, &name)) {
+    if (!g->is_json && input_schema.type != JSON_NONE &&
+        read_argument_name_of_pointer(g->name, &name)) {
         struct cli_value one = *g;
         one.name = buf_slice(&name);
         typing_add_values_of_name(b, input_schema, one.name,

@@ -9,7 +9,8 @@
 
 /* Adds the first line of a description, then ends the output line. The output line began at offset
  * `from`. */
-static void add_first_line(struct out *o, struct json_value text, size_t from, size_t indent)
+static void add_first_line_of_description(struct out *o, struct json_value text, size_t from,
+                                          size_t indent)
 {
     struct buf b = {0};
     if (text.type == JSON_STRING)
@@ -93,7 +94,7 @@ static void print_argument(struct out *o, struct json_value schema, struct slice
         out_text(o, text_prefix(def.text, TYPE_MAX));
     }
     buf_close(&b);
-    add_first_line(o, json_get(property, "description"), from, 6);
+    add_first_line_of_description(o, json_get(property, "description"), from, 6);
 }
 
 static void print_tool(struct out *o, const struct tool *t)
@@ -104,7 +105,7 @@ static void print_tool(struct out *o, const struct tool *t)
     out_write_styled(o, OUT_BOLD, t->name);
     size_t from = o->b.n;
     out_add_raw(o, json_get(hints, "readOnlyHint").type == JSON_TRUE ? "  read-only" : "");
-    add_first_line(o, json_get(v, "description"), from, 4);
+    add_first_line_of_description(o, json_get(v, "description"), from, 4);
     for (struct json_walk w = json_walk_begin(json_get(t->input.text, "properties"));
          json_walk_next(&w, &key, &property);)
         print_argument(o, t->input.text, key, property);

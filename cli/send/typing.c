@@ -64,7 +64,7 @@ static bool type_has_string(struct json_value property)
     return false;
 }
 
-bool typing_name_is_unknown(struct json_value input_schema, struct slice name)
+bool typing_argument_is_undeclared(struct json_value input_schema, struct slice name)
 {
     static const char *const others[] = {
         "patternProperties", "allOf", "anyOf", "oneOf", "$ref", "if"};
@@ -95,7 +95,8 @@ static void append_string_or_json(struct buf *b, const struct cli_value *g, bool
         text_append_json(b, buf_slice(&g->value));
 }
 
-static void set_value_form(struct buf *b, const struct cli_value *g, bool as_json, bool in_array)
+static void format_argument_value(struct buf *b, const struct cli_value *g, bool as_json,
+                                  bool in_array)
 {
     buf_clear(b);
     buf_adds(b, in_array ? "[" : "");
@@ -116,11 +117,11 @@ static void typing_add_value(struct buf *out, struct schema *s, struct json_valu
     }
     for (int form = 0; form < 4 && !found; form++) {
         bool as_json = form % 2 == 1;
-        set_value_form(&b, g, as_json, form >= 2);
+        format_argument_value(&b, g, as_json, form >= 2);
         found = (readable || !as_json) && typing_value_fits_schema(s, &b);
     }
     if (!found)
-        set_value_form(&b, g, readable && !type_has_string(property), false);
+        format_argument_value(&b, g, readable && !type_has_string(property), false);
     buf_slice_add(out, buf_slice(&b));
     out->failed |= b.failed;
     buf_close(&b);

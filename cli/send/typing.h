@@ -28,6 +28,6 @@ void typing_write_param(struct buf *out, const char *method, const struct cli_va
 
 /* Returns true if the name is probably misspelt: the schema has properties, none has this name, and
  * no other keyword, such as additionalProperties or $ref, may define or allow it. */
-bool typing_name_is_unknown(struct json_value input_schema, struct slice name);
+bool typing_argument_is_undeclared(struct json_value input_schema, struct slice name);
 
 #endif

@@ -72,8 +72,8 @@ static const char *const sections[] = {"timeout", "retention", "redact", SERVER_
 
 /* Applies a key of a command's section. If section is "", sets the option of every command that has
  * an option with this name. */
-static int settings_take_option(struct settings *s, const char *section, const char *key,
-                                const char *value, struct buf *why)
+static int settings_apply_option(struct settings *s, const char *section, const char *key,
+                                 const char *value, struct buf *why)
 {
     struct nearest section_near = nearest_begin_search(section);
     struct nearest key_near = nearest_begin_search(key);
@@ -112,7 +112,8 @@ static const struct opt *find_command_option(const struct settings *s, const cha
 
 /* Applies a line of `[timeout]`. Key and value are the two parts of a --timeout rule; the function
  * joins them in place. */
-static int settings_take_timeout(struct settings *s, char *key, const char *value, struct buf *why)
+static int settings_apply_timeout_line(struct settings *s, char *key, const char *value,
+                                       struct buf *why)
 {
     struct deadlines scratch;
     size_t n = strlen(key);
@@ -131,8 +132,8 @@ static int settings_take_timeout(struct settings *s, char *key, const char *valu
 }
 
 /* Applies a line of `[retention]`, which is for all commands. The values remain text. */
-static int settings_take_retention(struct settings *s, const char *key, const char *value,
-                                   struct buf *why)
+static int settings_apply_retention_line(struct settings *s, const char *key, const char *value,
+                                         struct buf *why)
 {
     static const char *const keys[RETAIN_RULES] = {"older-than", "keep-last", "max-size"};
     struct nearest near = nearest_begin_search(key);
@@ -151,7 +152,7 @@ static int settings_take_retention(struct settings *s, const char *key, const ch
 static int settings_parse_ship_line(struct settings *s, const char *key, const char *value,
                                     struct buf *why)
 {
-    int st = settings_take_option(s, "ship", key, value, why);
+    int st = settings_apply_option(s, "ship", key, value, why);
     if (st == 0 && strcmp(key, "url") == 0)
         s->ship_url = value;
     else if (st == 0 && strcmp(key, "level") == 0)
@@ -258,9 +259,9 @@ static int settings_parse_line(struct settings *s, const char **section, char *l
     char *key = trim_text_in_place(line);
     const char *value = trim_text_in_place(end + 1);
     if (strcmp(*section, "timeout") == 0)
-        return settings_take_timeout(s, key, value, why);
+        return settings_apply_timeout_line(s, key, value, why);
     if (strcmp(*section, "retention") == 0)
-        return settings_take_retention(s, key, value, why);
+        return settings_apply_retention_line(s, key, value, why);
     if (strcmp(*section, "redact") == 0) {
         int st = s->rules == NULL ? redact_open(&s->rules, why) : 0;
         return st < 0 ? st : redact_add_rule(s->rules, key, value, why);
@@ -269,7 +270,7 @@ static int settings_parse_line(struct settings *s, const char **section, char *l
         return settings_parse_ship_line(s, key, value, why);
     const char *server = server_name_of_section(*section);
     return server != NULL ? settings_parse_server_line(s, server, key, value, why)
-                          : settings_take_option(s, *section, key, value, why);
+                          : settings_apply_option(s, *section, key, value, why);
 }
 
 static int settings_take_text(struct settings *s, const char *path, char *text, struct buf *error)

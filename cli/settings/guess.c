@@ -49,7 +49,7 @@ const struct guess *guess_get_row(size_t i)
     return i < MI_COUNT(guesses) ? &guesses[i] : NULL;
 }
 
-static const char *find_guess(const struct guess *table, size_t n, const char *word)
+static const char *find_hint_for_word(const struct guess *table, size_t n, const char *word)
 {
     for (size_t i = 0; i < n; i++)
         if (value_is_allowed_choice(table[i].words, word))
@@ -59,7 +59,7 @@ static const char *find_guess(const struct guess *table, size_t n, const char *w
 
 const char *guess_hint_for_word(const char *word)
 {
-    return find_guess(guesses, MI_COUNT(guesses), word);
+    return find_hint_for_word(guesses, MI_COUNT(guesses), word);
 }
 
 const char *guess_hint_for_option(const char *option)
@@ -67,5 +67,6 @@ const char *guess_hint_for_option(const char *option)
     char word[16];
     const char *name = option + strspn(option, "-");
     int n = snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
-    return n > 0 && (size_t)n < sizeof word ? find_guess(options, MI_COUNT(options), word) : NULL;
+    return n > 0 && (size_t)n < sizeof word ? find_hint_for_word(options, MI_COUNT(options), word)
+                                            : NULL;
 }

@@ -85,7 +85,7 @@ static enum action find_action_of_press(const struct ui *u, const struct press *
     return keys_find_action(p->key);
 }
 
-static int handle_press(struct ui *u, const struct press *p)
+static int handle_key_press(struct ui *u, const struct press *p)
 {
     u->dirty = true;
     /* a pasted line break becomes a blank, so that it does not submit the answer */
@@ -131,7 +131,7 @@ static int handle_press(struct ui *u, const struct press *p)
 int act_on_press(struct ui *u, const struct press *p)
 {
     bool detail = u->focus == PANE_DETAIL;
-    int st = handle_press(u, p);
+    int st = handle_key_press(u, p);
     if (u->focus == PANE_DETAIL) /* while the focus is on the detail, the list does not move */
         list_stop_following(u);
     else if (detail && list_find_selected_row(u) + 1 == list_count_rows(u))

@@ -37,7 +37,7 @@ static bool central_on_query_begin(void)
     return s->gave_up || waiting->quit;
 }
 
-static bool central_on_query_wait(void)
+static bool central_read_keys_during_query(void)
 {
     char text[80];
     struct press p;
@@ -46,7 +46,7 @@ static bool central_on_query_wait(void)
         return watch_is_stopped();
     struct central *s = &u->store;
     int64_t waited_us = clock_mono_us() - s->asked_us;
-    while (screen_read(&p)) {
+    while (screen_read_input(&p)) {
         if (s->keys_n < STORE_KEYS)
             s->key[s->keys_n++] = p;
         u->quit |= u->asking == ASK_NOTHING && !p.pasted && keys_find_action(p.key) == ACTION_QUIT;
@@ -62,7 +62,8 @@ static bool central_on_query_wait(void)
 
 void central_register_wait_callbacks(void)
 {
-    session_set_store_wait((struct session_wait){central_on_query_begin, central_on_query_wait});
+    session_set_store_wait_hooks(
+        (struct session_wait){central_on_query_begin, central_read_keys_during_query});
 }
 
 void central_set_screen(struct ui *u)

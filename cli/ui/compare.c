@@ -348,7 +348,7 @@ static void draw_differences(struct ui *u, const struct area *a, const struct re
 static int draw_compare_rows(struct ui *u, const struct area *a)
 {
     struct compare *c = u->compare;
-    size_t n = count_shown_rows(c), top = cursor_top_row(&c->cursor, n, c->at, a->height);
+    size_t n = count_shown_rows(c), top = cursor_compute_top_row(&c->cursor, n, c->at, a->height);
     for (size_t i = 0; i < a->height && top + i < n; i++) {
         int st = result_compare_row(&c->result, c->diff, compare_get_row_at(c, top + i));
         if (st < 0)

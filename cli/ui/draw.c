@@ -27,7 +27,7 @@ static void draw_session_state(struct ui *u)
     const struct query_session *s = ui_get_chosen_session(u);
     bool live = u->state == SESSION_LIVE;
     buf_clear(&u->scratch);
-    session_end_text(&u->scratch, s, u->state);
+    session_append_end_reason(&u->scratch, s, u->state);
     cells_add_str(&u->cells, CELLS_PLAIN, "  ");
     if (query_is_imported(s))
         cells_add_str(&u->cells, CELLS_DIM, "imported");

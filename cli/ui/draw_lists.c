@@ -107,7 +107,7 @@ int draw_sessions(struct ui *u, const struct area *a)
     size_t n = u->sessions.n, height = a->height - LIST_HEAD;
     size_t at = sessions_row_of_id(&u->sessions, u->session_cursor.key);
     at = at < n ? at : 0;
-    size_t top = cursor_top_row(&u->session_cursor, n, at, height);
+    size_t top = cursor_compute_top_row(&u->session_cursor, n, at, height);
     draw_caption(u, a, PANE_SESSIONS, n > 0 ? "sessions %zu/%zu%s" : "sessions", n > 0 ? at + 1 : 0,
                  n, feed_has_all_sessions(u) ? "" : "+");
     draw_session(u, a->width, NULL);
@@ -367,7 +367,7 @@ static void draw_list_titles(struct ui *u, const struct area *a, const struct co
 int draw_list(struct ui *u, const struct area *a)
 {
     size_t n = list_count_rows(u), at = list_find_selected_row(u), height = a->height - LIST_HEAD;
-    size_t top = cursor_top_row(&u->list_cursor, n, at, height);
+    size_t top = cursor_compute_top_row(&u->list_cursor, n, at, height);
     struct columns c = choose_list_columns(u, a);
     size_t count = listing_count_rows(&u->listing);
     draw_caption(u, a, PANE_LIST, count > 0 ? "%s %zu/%zu%s%s%s" : "%s",

@@ -95,10 +95,10 @@ static int ui_feed_read_calls(struct part *p, int64_t from, int64_t to, query_ca
     return st == 0 ? p->status : st;
 }
 
-static bool ui_feed_on_continuation(void *ctx, const struct query_call *c)
+static bool ui_feed_add_call_continuation(void *ctx, const struct query_call *c)
 {
     struct part *p = ctx;
-    p->status = listing_add_continuation(&p->u->listing, c->request_seq, c->operation_seq);
+    p->status = listing_link_request_to_call(&p->u->listing, c->request_seq, c->operation_seq);
     if (p->status < 0 || p->end == LISTING_OLDER)
         return p->status == 0;
     p->status = GROW(p->ended, p->ended_n, p->ended_cap) ? 0 : MI_ENOMEM;
@@ -126,7 +126,7 @@ static int find_continuing_requests(struct part *p, int64_t from, int64_t to)
             continue;
         x.from = query_call_id(id, i < ended_n ? p->ended[i] : from);
         x.up_to = query_call_id(id, i < ended_n ? p->ended[i] : to);
-        st = query_calls_of(p->u->q, &x, ui_feed_on_continuation, p);
+        st = query_calls_of(p->u->q, &x, ui_feed_add_call_continuation, p);
         st = st == 0 ? p->status : st;
     }
     return st;
@@ -169,7 +169,7 @@ static int feed_read_older_messages(struct ui *u)
     free(p.ended);
     u->listing_full = st == MI_EFULL;
     if (st == 0 || st == MI_EFULL)
-        listing_declare_range_added(&u->listing, p.seq, u->listing.last);
+        listing_extend_range(&u->listing, p.seq, u->listing.last);
     return st == MI_EFULL ? 0 : st;
 }
 
@@ -215,7 +215,7 @@ static int feed_read_newer_messages(struct ui *u, bool *ret_more)
     free(p.ended);
     st = st == MI_EFULL ? 0 : st;
     if (st == 0)
-        listing_declare_range_added(&u->listing, u->listing.first, p.seq);
+        listing_extend_range(&u->listing, u->listing.first, p.seq);
     return st;
 }
 
@@ -301,7 +301,7 @@ static int feed_read_both_lists(struct ui *u)
         narrowing_add_session(u, id);
     int st = sessions_read_older_rows(&u->sessions, u->q);
     while (st == 0 && !u->sessions.complete && id != 0 &&
-           !sessions_reach_back_to_id(&u->sessions, id) && clock_mono_us() < until_us)
+           !sessions_are_read_back_to_id(&u->sessions, id) && clock_mono_us() < until_us)
         st = sessions_read_older_rows(&u->sessions, u->q);
     if (st == 0)
         st = s == NULL || matches ? feed_read_list(u) : feed_choose_session(u, 0);
@@ -400,7 +400,7 @@ int feed_read_step(struct ui *u, bool *ret_more)
     st = st == 0 ? choose_matching_session(u) : st;
     *ret_more = !feed_list_is_complete(u) || feed_must_read_sessions(u);
     if (st == 0 && !*ret_more) {
-        st = sessions_count(&u->sessions, u->q, ret_more);
+        st = sessions_count_some_failed_calls(&u->sessions, u->q, ret_more);
         u->stale |= *ret_more;
     }
     return st;

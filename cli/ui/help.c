@@ -35,7 +35,7 @@ static int draw_help(struct ui *u, const struct area *a)
     draw_caption(u, a, u->focus, "keys (? or Esc: back)");
     do
         draw_help_lines(&p);
-    while (page_correct_top(&p));
+    while (page_correct_top_line(&p));
     return 0;
 }
 

@@ -77,16 +77,16 @@ static size_t events_count_shown_rows(const struct ui *u)
     return u->mode == LISTING_CALLS && !u->narrowed ? u->events.n : 0;
 }
 
-static size_t event_row_in_list(const struct ui *u, size_t i)
+static size_t get_list_row_of_event(const struct ui *u, size_t i)
 {
-    return listing_row_of_seq(&u->listing, u->events.before[i]) + i;
+    return listing_find_row_of_seq(&u->listing, u->events.before[i]) + i;
 }
 
 /* Returns how many events are above this row of the list. */
 static size_t events_count_above_row(const struct ui *u, size_t place)
 {
     size_t i = 0;
-    while (i < events_count_shown_rows(u) && event_row_in_list(u, i) < place)
+    while (i < events_count_shown_rows(u) && get_list_row_of_event(u, i) < place)
         i++;
     return i;
 }
@@ -105,7 +105,7 @@ size_t list_count_calls_above(const struct ui *u, size_t place)
 
 size_t list_find_seq(const struct ui *u, int64_t seq)
 {
-    size_t at = listing_row_of_seq(&u->listing, seq), i = 0;
+    size_t at = listing_find_row_of_seq(&u->listing, seq), i = 0;
     while (i < events_count_shown_rows(u) && u->events.before[i] <= seq)
         i++;
     return at + i;
@@ -114,7 +114,7 @@ size_t list_find_seq(const struct ui *u, int64_t seq)
 struct list_row list_get_row_at(const struct ui *u, size_t place)
 {
     size_t i = events_count_above_row(u, place);
-    if (i < events_count_shown_rows(u) && event_row_in_list(u, i) == place)
+    if (i < events_count_shown_rows(u) && get_list_row_of_event(u, i) == place)
         return (struct list_row){{-1 - (int64_t)i, 0, -1, CALL_UNKNOWN}, &u->events.row[i]->event};
     return (struct list_row){listing_get_row_at(&u->listing, place - i), NULL};
 }
@@ -128,7 +128,7 @@ size_t list_find_selected_row(const struct ui *u)
     if (u->list_cursor.follows)
         return n - 1;
     if (key < 0 && (size_t)(-1 - key) < events_count_shown_rows(u))
-        return event_row_in_list(u, (size_t)(-1 - key));
+        return get_list_row_of_event(u, (size_t)(-1 - key));
     return size_min(list_find_seq(u, key), n - 1);
 }
 

@@ -143,7 +143,7 @@ int list_view_draw(struct ui *u, const struct area *a)
     int st = list_view_read_rows(u, v);
     if (st < 0)
         return st;
-    size_t top = cursor_top_row(&v->cursor, v->n, v->at, a->height - LIST_HEAD);
+    size_t top = cursor_compute_top_row(&v->cursor, v->n, v->at, a->height - LIST_HEAD);
     u->ticks = true; /* requests a new drawing, which reads the rows again */
     draw_caption(u, a, u->focus, "%s%zu %s", v->more ? "the first " : "", v->n,
                  v->n == 1 ? v->list->one : v->list->all);
@@ -180,7 +180,7 @@ int list_view_handle_mouse(struct ui *u, const struct press *p)
                                      p->key == PRESS_WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
     if (p->y < first || p->y - first >= v->cursor.height)
         return 0;
-    size_t line = p->y - first, to = cursor_row_on_line(&v->cursor, v->n, v->at, line);
+    size_t line = p->y - first, to = cursor_find_row_on_line(&v->cursor, v->n, v->at, line);
     if (to == v->n)
         return 0;
     if (to == v->at) {

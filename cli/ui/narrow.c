@@ -41,15 +41,15 @@ void narrowing_restart_search(struct ui *u)
 
 /* Sets *ret to whether the message contains the search terms. Returns 0, or the error of
  * session_read_body(). */
-static int message_has_terms(struct ui *u, struct slice uid, const struct query_message *m,
-                             bool *ret)
+static int message_has_search_terms(struct ui *u, struct slice uid, const struct query_message *m,
+                                    bool *ret)
 {
     const char *error;
     struct slice at, body;
     int st = session_read_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &body, &error);
     if (st < 0)
         return st;
-    st = search_terms_find(&u->question.terms, search_text_of_body(m->kind, body, &u->searched),
+    st = search_terms_find(&u->question.terms, search_get_text_of_body(m->kind, body, &u->searched),
                            &at);
     *ret = st == 0;
     return st == MI_ENOENT ? 0 : st;
@@ -59,8 +59,9 @@ int narrowing_match_message(struct ui *u, const struct query_session *s,
                             const struct query_message *m, bool *ret)
 {
     *ret = !u->narrowed || question_matches_message(&u->question, s->started_at_us, m);
-    return *ret && u->narrowed && u->question.terms.n > 0 ? message_has_terms(u, s->uid, m, ret)
-                                                          : 0;
+    return *ret && u->narrowed && u->question.terms.n > 0
+               ? message_has_search_terms(u, s->uid, m, ret)
+               : 0;
 }
 
 /* ---- one session ---- */
@@ -79,7 +80,7 @@ static bool narrowing_on_searched_message(void *ctx, const struct query_message 
     struct looking *l = ctx;
     l->seq = m->seq;
     /* if the list shows calls, only a message that begins or ends a call is a match */
-    if (l->u->mode == LISTING_MESSAGES || m->kind == KIND_REQUEST || query_is_answer(m))
+    if (l->u->mode == LISTING_MESSAGES || m->kind == KIND_REQUEST || query_message_is_answer(m))
         l->status = narrowing_match_message(l->u, l->s, m, &l->found);
     return l->status == 0 && !l->found && clock_mono_us() < l->until_us;
 }

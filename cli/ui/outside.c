@@ -149,7 +149,7 @@ static int run_without_terminal(char *const *argv, int in, int out, struct buf *
 
 /* Returns the first line of a command's output, without the program name and the words "error:" or
  * "note:" before it. */
-static struct slice first_output_line(const struct buf *b)
+static struct slice get_first_output_line(const struct buf *b)
 {
     static const char *const leads[] = {"mcp-interposer: ", "error: ", "note: "};
     struct slice s = b->n > 0 ? buf_slice(b) : slice_of("the command failed without a message");
@@ -172,7 +172,7 @@ static int outside_run_with_stdout(const char *const *words, int out, struct buf
     if (!outside_fill_command(words, argv))
         return -1;
     int status = run_without_terminal(argv, -1, out, &said);
-    buf_slice_add(ret_said, first_output_line(&said));
+    buf_slice_add(ret_said, get_first_output_line(&said));
     buf_close(&said);
     free(argv[0]);
     return status;
@@ -186,7 +186,7 @@ int outside_run_this_program(const char *const *words, struct buf *ret_said)
 /* ---- export ---- */
 
 /* Adds the options that name the vault or store. Returns the number of words. */
-static size_t add_origin_options(const struct ui *u, const char **words)
+static size_t add_vault_or_store_options(const struct ui *u, const char **words)
 {
     static const char *const filters[][2] = {{"host", "--host"}, {"user", "--user"}};
     size_t n = 0;
@@ -215,7 +215,7 @@ static int outside_export_call(struct ui *u, const char *file, const char *sessi
         return -1;
     }
     const char *words[WORDS_MAX] = {"show", "--json", "--seq", number, session};
-    words[5 + add_origin_options(u, &words[5])] = NULL;
+    words[5 + add_vault_or_store_options(u, &words[5])] = NULL;
     int status = outside_run_with_stdout(words, out, said);
     if (close(out) == 0 && status == 0 && rename(part, file) == 0) {
         buf_clear(said);
@@ -235,7 +235,7 @@ int outside_run_export(struct ui *u, const char *file, int64_t seq, bool replace
     const char *words[WORDS_MAX] = {"export", "--output", file, id};
     struct slice uid = text_prefix(ui_get_chosen_session(u)->uid, UID_LEN);
     snprintf(id, sizeof id, "%.*s", (int)uid.n, uid.p);
-    size_t n = 4 + add_origin_options(u, &words[4]);
+    size_t n = 4 + add_vault_or_store_options(u, &words[4]);
     words[n] = replace ? "--force" : NULL;
     int status = seq > 0 ? outside_export_call(u, file, id, seq, &said)
                          : outside_run_this_program(words, &said);

@@ -76,7 +76,7 @@ static void overview_draw_session(struct page *p)
         overview_draw_field(p, "host", s->host, (struct slice){0});
     overview_draw_field(p, "started", slice_of(started), (struct slice){0});
     struct buf text = {0};
-    session_end_text(&text, s, u->state);
+    session_append_end_reason(&text, s, u->state);
     overview_draw_field(p, "end", buf_slice(&text), (struct slice){0});
     buf_close(&text);
     overview_draw_field(p, "server", s->server_name, s->server_version);

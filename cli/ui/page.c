@@ -19,7 +19,7 @@ void page_end_line(struct page *p)
                                p->chosen == line + 1 ? SCREEN_CHOSEN : SCREEN_NORMAL);
 }
 
-bool page_correct_top(struct page *p)
+bool page_correct_top_line(struct page *p)
 {
     size_t height = p->area->height - 1, most = p->line > height ? p->line - height : 0;
     bool early = *p->top > most;

@@ -21,7 +21,7 @@ void page_begin_line(struct page *p); /* begins a line, which the caller fills t
 void page_end_line(struct page *p);
 /* Returns true if the page must be drawn again, because its last line is above the bottom of the
  * screen. Then sets *top so that the last line is at the bottom. */
-bool page_correct_top(struct page *p);
+bool page_correct_top_line(struct page *p);
 /* Adds the overview of the chosen session to the page. Its last lines are the n tools of `tool`. */
 void overview_draw_page(struct page *p, const uint32_t *tool, size_t n);
 

@@ -152,7 +152,7 @@ static int go_to_item_in_focused_pane(struct ui *u, const char *to)
 static int click_session(struct ui *u, size_t line, bool again)
 {
     size_t at = find_selected_session_row(u);
-    size_t to = cursor_row_on_line(&u->session_cursor, u->sessions.n, at, line);
+    size_t to = cursor_find_row_on_line(&u->session_cursor, u->sessions.n, at, line);
     if (to == at && again)
         u->focus = PANE_LIST;
     if (to == u->sessions.n)
@@ -164,7 +164,7 @@ static int click_session(struct ui *u, size_t line, bool again)
 static int click_row(struct ui *u, size_t line, bool again)
 {
     size_t n = list_count_rows(u), at = list_find_selected_row(u);
-    size_t to = cursor_row_on_line(&u->list_cursor, n, at, line);
+    size_t to = cursor_find_row_on_line(&u->list_cursor, n, at, line);
     if (to == at && again)
         u->focus = PANE_DETAIL;
     if (to < n) {
@@ -225,7 +225,7 @@ static int send_selected_request_again(struct ui *u, bool edit)
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     const struct query_message *m = &copy->m;
-    bool answer = session_is_answer(m) && m->direction == ROW_S2C && m->request_seq > 0;
+    bool answer = session_message_is_answer(m) && m->direction == ROW_S2C && m->request_seq > 0;
     if (!answer && (m->kind != KIND_REQUEST || m->direction != ROW_C2S)) {
         ui_say_error(u, "only a request of the client can be sent again");
         return 0;

@@ -75,7 +75,7 @@ static int message_contains_text(struct ui *u, const struct query_message *m, bo
     int st = session_read_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &body, &error);
     if (st < 0)
         return st;
-    struct slice text = search_text_of_body(m->kind, body, &u->searched);
+    struct slice text = search_get_text_of_body(m->kind, body, &u->searched);
     *ret = text.p != NULL && find_next_match(text, 0, needle) != FIND_NONE;
     return 0;
 }
@@ -93,7 +93,7 @@ struct looking {
 static bool seek_row_is_candidate(const struct ui *u, int64_t seq)
 {
     const struct seek *k = &u->seek;
-    size_t at = listing_row_of_seq(&u->listing, seq);
+    size_t at = listing_find_row_of_seq(&u->listing, seq);
     if (at == listing_count_rows(&u->listing) || listing_get_row_at(&u->listing, at).seq != seq)
         return false;
     return k->wrapped || (k->forward ? seq > k->start : seq < k->start);

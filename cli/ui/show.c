@@ -66,7 +66,7 @@ static int show_read_message_row(struct ui *u, int64_t seq, struct query_message
     return 0;
 }
 
-static int ui_show_add_message(struct ui *u, int64_t seq)
+static int show_load_message(struct ui *u, int64_t seq)
 {
     struct shown *s = &u->shown;
     struct query_message *m;
@@ -205,19 +205,19 @@ static int show_add_call(struct ui *u, const struct listed *row)
     int64_t end = row->answer > 0 ? row->answer + AFTER : row->seq + SCAN_MAX;
     if (end > row->seq + SCAN_MAX)
         end = row->seq + SCAN_MAX;
-    int st = ui_show_add_message(u, row->seq);
+    int st = show_load_message(u, row->seq);
     if (st < 0 || s->subject.messages_n == 0)
         return st;
     st = query_message_rows(u->q, id, row->seq - BEFORE, end, QUERY_FORWARD, false,
                             show_on_related_message, &g);
     for (size_t i = 0; st == 0 && i < g.related_n; i++)
         if (row->answer == 0 || g.related[i] < row->answer)
-            st = ui_show_add_message(u, g.related[i]);
+            st = show_load_message(u, g.related[i]);
     if (st == 0 && row->answer > 0)
-        st = ui_show_add_message(u, row->answer);
+        st = show_load_message(u, row->answer);
     for (size_t i = 0; st == 0 && i < g.related_n; i++)
         if (row->answer > 0 && g.related[i] > row->answer)
-            st = ui_show_add_message(u, g.related[i]);
+            st = show_load_message(u, g.related[i]);
     if (st == 0)
         st = show_add_stderr_lines(u, &g);
     int64_t asked_us = s->message[0].t_us;
@@ -307,7 +307,7 @@ static int show_open_detail(struct ui *u, const struct list_row *row)
         s->subject.post_mortem = row->event->detail.p != NULL ? row->event->detail : slice_of("{}");
     } else {
         st = u->mode == LISTING_CALLS ? show_add_call(u, &row->listed)
-                                      : ui_show_add_message(u, row->listed.seq);
+                                      : show_load_message(u, row->listed.seq);
     }
     if (st == 0 && s->subject.is_call)
         st = read_session_tools(u);

@@ -90,7 +90,7 @@ static int ui_handle_keys_and_read_data(struct ui *u, bool looks, bool *more, bo
     int st = 0;
     if (screen_resized != 0)
         u->dirty = true;
-    while (st == 0 && !u->quit && (central_next_pending_key(u, &p) || screen_read(&p)))
+    while (st == 0 && !u->quit && (central_next_pending_key(u, &p) || screen_read_input(&p)))
         st = act_on_press(u, &p);
     if (st == 0)
         st = deferred_load_selected_session(u, false);

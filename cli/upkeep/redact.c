@@ -155,7 +155,8 @@ static int scrub_target_session(struct job *j, struct scrub *s, const struct tar
         j->left = true;
         return EXIT_FINE;
     }
-    return scrub_session(s, t->id, t->uid) < 0 ? redact_command_fail(scrub_error(s)) : EXIT_FINE;
+    return scrub_session(s, t->id, t->uid) < 0 ? redact_command_fail(scrub_get_error_text(s))
+                                               : EXIT_FINE;
 }
 
 /* Scrubs the session `only`; if `only` is NULL, all sessions and all files. */
@@ -169,13 +170,13 @@ static int scrub_sessions_and_files(struct job *j, struct scrub *s, const struct
     for (size_t i = t->n; only == NULL && status == EXIT_FINE && i-- > 0;) /* oldest first */
         status = scrub_target_session(j, s, &t->list[i]);
     if (status == EXIT_FINE && scrub_files(s, only != NULL ? only->uid : NULL, today) < 0)
-        status = redact_command_fail(scrub_error(s));
+        status = redact_command_fail(scrub_get_error_text(s));
     if (status == EXIT_FINE && !today) {
         log_warn("today's log file is not changed: a session may still be writing to it");
         j->left = true;
     }
     if (scrub_finish(s, status == EXIT_FINE && today && (only == NULL || j->n > 0)) < 0)
-        status = redact_command_fail(scrub_error(s));
+        status = redact_command_fail(scrub_get_error_text(s));
     return status;
 }
 

@@ -89,7 +89,7 @@ static int process_client_files(struct wrapping *w)
     size_t files_n = 0;
     int st = find_files_to_wrap(w, &files);
     out_open(&w->out);
-    server_row_open(&w->table);
+    server_row_open_table(&w->table);
     for (size_t i = 0; st == 0 && i < files.n; i++) {
         if (wanted_has_client(&w->wanted, files.file[i].client)) {
             files_n++;
@@ -184,7 +184,7 @@ static int find_directories(struct wrapping *w)
 
 /* Checks --timeout, and collects its values for the arguments of `proxy`. Values of the
  * configuration file are left out, because `proxy` reads that file itself. */
-static int find_deadlines(struct wrapping *w)
+static int read_timeout_options(struct wrapping *w)
 {
     const struct opt_set *set = &w->settings->set;
     struct deadlines deadlines = {0};
@@ -232,7 +232,7 @@ static int wrap_run(enum wrap_verb verb, const struct settings *s)
     w.all = verb == WRAP_VERB_UNWRAP && settings_is_on(s, "all");
     int status = check_options(s, w.all);
     if (status == EXIT_FINE && verb == WRAP_VERB_WRAP) {
-        status = find_deadlines(&w);
+        status = read_timeout_options(&w);
         if (status == EXIT_FINE)
             status = find_directories(&w);
     }

@@ -218,7 +218,7 @@ static size_t skip_lines_forward(struct slice text, size_t at, size_t lines)
     return at;
 }
 
-static struct hunk hunk_of_edits(struct slice old, const struct edits *e, size_t first)
+static struct hunk make_hunk_from_edits(struct slice old, const struct edits *e, size_t first)
 {
     struct hunk h = {.first = first, .beyond = first};
     h.from = skip_lines_back(old, find_line_begin(old, e->edit[first].at), CONTEXT);
@@ -288,7 +288,7 @@ void edit_diff_print(struct out *o, const char *path, struct slice old, const st
     out_style(o, OUT_PLAIN);
     out_end_line(o);
     for (size_t i = 0; i < e->n;) {
-        struct hunk h = hunk_of_edits(old, e, i);
+        struct hunk h = make_hunk_from_edits(old, e, i);
         edits_apply_in_range(e, old, h.from, h.to, &new);
         size_t between = count_lines_of_text(slice_between_offsets(old, at, h.from));
         s.old_line += between;

@@ -20,7 +20,7 @@ static bool command_is_interposer(const char *command)
 }
 
 /* Whether the word is mcp-interposer, with or without @VERSION. */
-static bool word_is_package(const char *word)
+static bool word_names_interposer(const char *word)
 {
     size_t n = sizeof name - 1;
     return strncmp(word, name, n) == 0 && (word[n] == '\0' || word[n] == '@');
@@ -55,7 +55,7 @@ bool launch_starts_interposer(const char *command, const char *const *args, size
     size_t n = 0;
     if (!command_is_interposer(command)) {
         n = count_runner_args(command, args);
-        if (n == SIZE_MAX || args[n] == NULL || !word_is_package(args[n]))
+        if (n == SIZE_MAX || args[n] == NULL || !word_names_interposer(args[n]))
             return false;
         n++;
     }

@@ -91,8 +91,8 @@ static void add_headers(struct edits *e, const struct mcpfile *f, const struct m
 }
 
 /* Whether a string of the file has this text. */
-static bool token_has_text(struct edits *e, const struct mcpfile *f, struct span token,
-                           const char *text)
+static bool string_token_equals(struct edits *e, const struct mcpfile *f, struct span token,
+                                const char *text)
 {
     struct buf b = {0};
     if (token.n > 0)
@@ -115,7 +115,7 @@ static void add_args(struct edits *e, const struct mcpfile *f, const struct mcpf
     append_original_argument(e, f, &s->type);
     buf_adds(&e->text, "\"--\", \"npx\", \"-y\", \"" REMOTE_PACKAGE "\"");
     remote_add_string(e, buf_str(&url));
-    if (token_has_text(e, f, s->type.value, "sse")) {
+    if (string_token_equals(e, f, s->type.value, "sse")) {
         remote_add_string(e, "--transport");
         remote_add_string(e, "sse-first");
     }
@@ -174,11 +174,11 @@ bool remote_add_wrap_edits(struct edits *e, const struct mcpfile *f, const struc
                            const struct wrap_with *with)
 {
     /* In opencode, the type becomes "local", and the command is an array. */
-    if (token_has_text(e, f, s->type.value, "remote"))
+    if (string_token_equals(e, f, s->type.value, "remote"))
         return add_array(e, f, s, with);
     if (!begin_member_edit(e, &s->url))
         return false;
-    bool goose = f->format == MCPFILE_YAML && token_has_text(e, f, s->url.key, "uri");
+    bool goose = f->format == MCPFILE_YAML && string_token_equals(e, f, s->url.key, "uri");
     member_add_key(e, f, &s->url, goose ? "cmd" : "command");
     text_append_json(&e->text, slice_of(with->command[0]));
     if (s->headers.key.n == 0) {
@@ -228,7 +228,7 @@ static bool delete_member(struct edits *e, const struct mcpfile *f, const struct
     const char *p = f->text.p;
     size_t from = m->key.at, to = end_of_member_value(m);
     if (m->on_line) {
-        from = member_line_start(f, from);
+        from = member_find_line_start(f, from);
         to = m->end;
         to += to < f->text.n && p[to] == '\r';
         to += to < f->text.n && p[to] == '\n';

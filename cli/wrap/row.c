@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-void server_row_open(struct table *t)
+void server_row_open_table(struct table *t)
 {
     static const struct table_column columns[] = {
         {"SERVER", false, 24, 0},

@@ -20,7 +20,7 @@ struct server_row {
     const char *path, *named_path;
 };
 
-void server_row_open(struct table *t); /* prepares a table whose rows are servers */
+void server_row_open_table(struct table *t); /* prepares a table whose rows are servers */
 void server_row_add(struct table *t, const struct server_row *r);
 void server_row_print_json(struct out *o, const struct server_row *r);
 /* Appends the path, with ~ for the home directory. */

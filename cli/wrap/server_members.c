@@ -28,7 +28,7 @@ void member_add_args(struct edits *e, const struct wrap_with *with, const char *
     member_add_words(e, end, sep);
 }
 
-size_t member_line_start(const struct mcpfile *f, size_t at)
+size_t member_find_line_start(const struct mcpfile *f, size_t at)
 {
     size_t from = at;
     while (from > 0 && strchr(" \t-", f->text.p[from - 1]) != NULL)
@@ -46,7 +46,7 @@ static const char *find_previous_line_end(const struct mcpfile *f, size_t at)
 
 void member_add_line(struct buf *b, const struct mcpfile *f, size_t at)
 {
-    size_t from = member_line_start(f, at);
+    size_t from = member_find_line_start(f, at);
     buf_adds(b, find_previous_line_end(f, at));
     buf_add(b, f->text.p + from, at - from);
 }
@@ -81,7 +81,7 @@ void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfi
 void member_add_separator(struct edits *e, const struct mcpfile *f,
                           const struct mcpfile_member *before)
 {
-    size_t key = before->key.at, from = member_line_start(f, key);
+    size_t key = before->key.at, from = member_find_line_start(f, key);
     if (!before->on_line)
         buf_addc(&e->text, ',');
     if (!before->on_line && (from == key || from == 0)) {

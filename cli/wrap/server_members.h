@@ -38,7 +38,7 @@ void member_add_separator(struct edits *e, const struct mcpfile *f,
 bool members_are_adjacent(const struct mcpfile *f, const struct mcpfile_member *first,
                           const struct mcpfile_member *second);
 /* Returns the start of the line if only blanks and dashes precede `at` on it; otherwise `at`. */
-size_t member_line_start(const struct mcpfile *f, size_t at);
+size_t member_find_line_start(const struct mcpfile *f, size_t at);
 /* Appends a line end like that of the previous line, and the blanks and dashes that precede
  * `at`. */
 void member_add_line(struct buf *b, const struct mcpfile *f, size_t at);

@@ -8,8 +8,8 @@
 /* Appends the separator of two strings in `args`. In a YAML list with dashes, the separator is the
  * line end, the indentation and the dash before the string at `at`. In other lists, the separator
  * is a comma. */
-static void add_separator(struct buf *sep, const struct mcpfile *f, const struct mcpfile_server *s,
-                          size_t at)
+static void append_argument_separator(struct buf *sep, const struct mcpfile *f,
+                                      const struct mcpfile_server *s, size_t at)
 {
     if (s->dashes)
         member_add_line(sep, f, at);
@@ -29,7 +29,7 @@ bool wrap_edit_redirect_server(struct edits *e, const struct mcpfile *f,
         return true;
     if (!edits_begin_replacement(e, word[0].at, word[v->launch].at - word[0].at))
         return false;
-    add_separator(&sep, f, s, word[0].at);
+    append_argument_separator(&sep, f, s, word[0].at);
     member_add_words(e, command + 1, buf_slice(&sep));
     edits_end_replacement(e);
     e->text.failed |= sep.failed;
@@ -63,7 +63,7 @@ bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f, const struc
     /* Insert the interposer's words and the server's command before the first string of `args`. */
     if (has_args) {
         struct buf sep = {0};
-        add_separator(&sep, f, s, at);
+        append_argument_separator(&sep, f, s, at);
         member_add_args(e, with, dashes, buf_slice(&sep));
         member_add_span(e, f, s->command.value);
         if (s->args_n > 0)
@@ -83,7 +83,7 @@ bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f, const struc
 }
 
 /* Returns the end of the last arg, including a trailing comma. */
-static size_t end_of_last_arg(const struct mcpfile *f, const struct mcpfile_server *s)
+static size_t find_end_of_last_arg(const struct mcpfile *f, const struct mcpfile_server *s)
 {
     struct span last = f->arg[s->first_arg + s->args_n - 1];
     size_t at = last.at + last.n;
@@ -128,7 +128,7 @@ bool wrap_edit_unwrap_server(struct edits *e, const struct mcpfile *f,
         at = s->command.end;
         to = s->args.value.at + s->args.value.n;
     } else {
-        to = end_of_last_arg(f, s);
+        to = find_end_of_last_arg(f, s);
     }
     if (!edits_begin_replacement(e, s->command.value.at, s->command.value.n))
         return false;

@@ -358,7 +358,7 @@ void answer_request_of_ended_server(struct traffic *t, struct pending *p, enum c
     if (effects)
         r.ran = p->was_read ? REPLY_RAN_MAYBE : REPLY_RAN_NO;
     if (effects && p->was_read && !p->cancelled)
-        uncertain_note_call(t, p, cause);
+        uncertain_add_call(t, p, cause);
     send_error_and_close(t, p, &r, status, finding_for_ended_server(status));
     buf_close(&text);
 }
@@ -370,7 +370,7 @@ void answer_timed_out_request(struct traffic *t, struct pending *p, int64_t time
         make_reply_to_request(t, p, p->modern ? REPLY_TIMEOUT_MODERN : REPLY_TIMEOUT, why, cause);
     r.timeout_us = timeout_us;
     send_error_and_log(t, p, &r, CALL_TIMEOUT, FINDING(FIND_TIMEOUT));
-    uncertain_note_call(t, p, cause);
+    uncertain_add_call(t, p, cause);
     request_abandon(t, ROW_C2S, p);
     p->timed_out = true;
 }
@@ -424,7 +424,7 @@ void answer_client_of_refused_request(struct traffic *t, struct pending *p, cons
                                       const char *cause)
 {
     if (!p->cancelled)
-        uncertain_note_call(t, p, "rejected-answer");
+        uncertain_add_call(t, p, "rejected-answer");
     answer_pending_and_close(t, p, RPC_INTERNAL_ERROR, why, cause, CALL_ERROR, 0);
 }
 

@@ -47,10 +47,10 @@ MI_MUST static int repair_answer(struct traffic *t, const struct message *x, con
 static bool apply_repairs(struct traffic *t, struct message *x, struct changes *c, int st)
 {
     if (st == 0 && c->n > 0) {
-        size_t size = changes_text_size(c, x->text);
+        size_t size = changes_compute_changed_size(c, x->text);
         struct chunk *copy = chunk_new(size + 1);
         if (copy != NULL)
-            changes_write_text(c, x->text, copy->data);
+            changes_write_changed_text(c, x->text, copy->data);
         st = copy != NULL ? message_replace_text(x, copy, size) : MI_ENOMEM;
     }
     changes_close(c);

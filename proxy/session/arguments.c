@@ -58,8 +58,8 @@ static bool note_invalid_arguments(struct traffic *t, struct message *x, struct 
 }
 
 /* Notes that the tool's schema, or the checked value, exceeds a limit. The message is forwarded. */
-static void note_unchecked_message(struct traffic *t, struct slice name,
-                                   const struct schema_fault *fault)
+static void log_unchecked_message(struct traffic *t, struct slice name,
+                                  const struct schema_fault *fault)
 {
     struct buf why = {0};
     describe_argument_fault(&why, name, fault);
@@ -109,7 +109,7 @@ bool arguments_check_request(struct traffic *t, struct message *x,
     breaches violated = tools_check_call(&t->tools, &x->m, &tool, &fault);
     x->rules |= violated;
     if ((violated & RULE(RULE_SCHEMA_NOT_CHECKED)) != 0) {
-        note_unchecked_message(t, json_string_raw(x->m.name), &fault);
+        log_unchecked_message(t, json_string_raw(x->m.name), &fault);
     } else if (violated != 0 && tool != NULL) {
         forward = note_invalid_arguments(t, x, tool, &fault);
     } else if (violated != 0 && must_reject_call(t, x)) {
@@ -127,7 +127,7 @@ static void check_tool_result(struct traffic *t, struct message *x, const struct
     breaches violated = tools_check_result(&t->tools, p->target, &x->m, &tool, &fault);
     x->rules |= violated;
     if ((violated & RULE(RULE_SCHEMA_NOT_CHECKED)) != 0) {
-        note_unchecked_message(t, p->target, &fault);
+        log_unchecked_message(t, p->target, &fault);
     } else if (violated != 0) {
         struct buf why = {0};
         describe_argument_fault(&why, p->target, &fault);

@@ -96,7 +96,7 @@ static void forward_batch(struct traffic *t, struct message *batch, bool valid)
         enum row_action action = kept > 0 ? ROW_FORWARDED : ROW_REFUSED;
         uint64_t seq = message_record(t, &repaired, KIND_BATCH, action);
         if (sent && kept > 0)
-            message_stage_text(t, &cut);
+            message_add_text_to_outbox(t, &cut);
         message_close(&cut);
         if (valid)
             correlate_members(t, batch, seq);

@@ -93,7 +93,7 @@ static bool handle_request(struct traffic *t, struct message *x)
     p->request_seq = message_record(t, x, KIND_REQUEST, ROW_FORWARDED);
     if (x->dir == ROW_C2S) {
         repeat_note_forwarded_call(t, x, p);
-        session_info_note_request(t, &x->m, p->modern);
+        session_info_record_client(t, &x->m, p->modern);
         t->client_said_shutdown |= rpc_method_is(&x->m, "shutdown");
     } else {
         request_pause_deadlines(t, p->t_us);
@@ -112,7 +112,7 @@ static bool handle_progress_notification(struct traffic *t, struct message *x)
 {
     struct pending *p =
         pending_find_token(&t->open[opposite_direction(x->dir)], x->m.progress_token);
-    rules_note_progress(t, x, p);
+    rules_add_progress_breaches(t, x, p);
     if (x->dir == ROW_C2S)
         return true; /* requests of the server have no deadline */
     /* Some servers report progress with a token that no request had. If only one request is
@@ -122,7 +122,7 @@ static bool handle_progress_notification(struct traffic *t, struct message *x)
     if (p == NULL && open->count == 1 && open->oldest->token.type == 0)
         of = open->oldest;
     if (of != NULL && !of->cancelled)
-        timers_note_progress(&t->timers, of, journal_now_us(t->journal));
+        timers_restart_after_progress(&t->timers, of, journal_now_us(t->journal));
     return p == NULL || !p->timed_out || t->validate == VALIDATE_NONE;
 }
 
@@ -157,7 +157,7 @@ static void handle_cancelled_notification(struct traffic *t, const struct messag
         row->request_seq = p->request_seq;
         if (x->dir == ROW_C2S) {
             invocation_log_cancelled_call(t, p);
-            uncertain_note_call(t, p, "cancelled");
+            uncertain_add_call(t, p, "cancelled");
         }
         request_abandon(t, x->dir, p);
     }
@@ -216,7 +216,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
         handle_cancelled_notification(t, x, &row);
     if (x->dir == ROW_C2S) {
         if (rpc_method_is(&x->m, "notifications/initialized"))
-            handshake_note_client_initialized(&t->handshake);
+            handshake_mark_client_initialized(&t->handshake);
         handle_lsp_notification(t, x);
     }
     uint64_t seq = message_append_to_journal(t, &row);
@@ -235,7 +235,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
 /* Handles an answer to one of the interposer's own requests, which are not in the table of pending
  * requests. Such an answer is never forwarded to the client. Returns false if x is another
  * answer. */
-static bool handle_own_answer(struct traffic *t, struct message *x)
+static bool handle_answer_to_own_request(struct traffic *t, struct message *x)
 {
     if (x->dir == ROW_C2S || !handshake_is_own_id(&t->handshake, x->m.id))
         return false;
@@ -270,7 +270,7 @@ static bool handle_stray_answer(struct traffic *t, struct message *x, struct pen
         forward = false;
     x->m.findings |= FINDING(p == NULL ? FIND_UNKNOWN_ANSWER : FIND_LATE_ANSWER);
     if (p != NULL && x->dir == ROW_S2C && !forward)
-        uncertain_note_late_answer(t, p, &x->m, late_answer_is_valid, x);
+        uncertain_store_late_answer(t, p, &x->m, late_answer_is_valid, x);
     struct row row =
         make_message_row(t, x, row_kind_of_rpc(x->m.kind), forward ? ROW_FORWARDED : ROW_SWALLOWED);
     row.request_seq = p != NULL && !forward ? p->request_seq : 0;
@@ -290,7 +290,7 @@ static uint64_t record_answer(struct traffic *t, const struct message *x, const 
     row.request_seq = p->request_seq;
     if (x->dir == ROW_C2S)
         return journal_append(t->journal, &row);
-    struct invocation ended = invocation_of_answer(t, p, x, tool_error);
+    struct invocation ended = invocation_make_from_answer(t, p, x, tool_error);
     uint64_t seq = journal_append_answer(t->journal, &row, &ended);
     message_report_repairs(t, seq);
     return seq;
@@ -301,7 +301,7 @@ static void update_session_from_answer(struct traffic *t, const struct message *
                                        const struct pending *p, bool tool_error)
 {
     if (x->m.kind == RPC_RESULT)
-        session_info_note_result(t, p, &x->m);
+        session_info_handle_result(t, p, &x->m);
     else if (json_key_is(p->method, "shutdown"))
         t->client_said_shutdown = false; /* the server rejected `shutdown`, so it continues */
     struct slice text = x->m.kind == RPC_ERROR ? x->m.error.text : x->m.content.text;
@@ -316,7 +316,7 @@ static bool handle_answer(struct traffic *t, struct message *x)
     struct pending *p = find_request_of_answer(t, x->dir, &x->m, &type_changed);
     if (x->dir == ROW_S2C && (p != NULL || handshake_is_own_id(&t->handshake, x->m.id)))
         t->server_answers++;
-    if (handle_own_answer(t, x))
+    if (handle_answer_to_own_request(t, x))
         return false;
     if (type_changed)
         x->m.findings |= FINDING(FIND_ID_TYPE_CHANGED);
@@ -340,7 +340,7 @@ static bool handle_answer(struct traffic *t, struct message *x)
     tool_changes_note_recorded_result(t, seq);
     if (x->dir == ROW_S2C) {
         update_session_from_answer(t, x, p, tool_error);
-        uncertain_note_answer(t, p, &x->m);
+        uncertain_forget_answered_call(t, p, &x->m);
     }
     bool sent =
         t->gate.rule == NULL || x->dir == ROW_C2S || tool_gate_remove_hidden_tools(t, x, p, seq);

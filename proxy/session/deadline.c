@@ -80,8 +80,8 @@ static int add_deadline_rule(struct deadlines *d, const char *what, int64_t us, 
     return 0;
 }
 
-static int set_deadline(struct deadlines *d, const char *what, const char *duration,
-                        struct buf *error)
+static int parse_and_set_deadline(struct deadlines *d, const char *what, const char *duration,
+                                  struct buf *error)
 {
     int64_t us;
     if (units_parse_duration(duration, &us) < 0) {
@@ -109,14 +109,15 @@ int deadlines_add(struct deadlines *d, const char *text, struct buf *error)
         char *eq = strrchr(p, '=');
         if (eq != NULL)
             *eq = '\0';
-        st = set_deadline(d, eq != NULL ? p : "default", eq != NULL ? eq + 1 : p, error);
+        st = parse_and_set_deadline(d, eq != NULL ? p : "default", eq != NULL ? eq + 1 : p, error);
     }
     free(copy);
     return st;
 }
 
 /* Returns how specific the rule is for this request, or 0 if it does not match. */
-static size_t rule_specificity(const struct deadline_rule *r, const char *method, const char *tool)
+static size_t compute_rule_specificity(const struct deadline_rule *r, const char *method,
+                                       const char *tool)
 {
     bool for_tool = r->kind == FOR_TOOL || r->kind == FOR_TOOL_GLOB;
     const char *name = for_tool ? tool : method;
@@ -146,7 +147,7 @@ static const struct deadline_rule *find_deadline_rule(const struct deadlines *d,
     bool call = name != NULL && strcmp(name, "tools/call") == 0;
     const char *tool = call ? unescape_name(target, tool_buffer) : NULL;
     for (size_t i = 0; name != NULL && i < d->n; i++) {
-        size_t f = rule_specificity(&d->rules[i], name, tool);
+        size_t f = compute_rule_specificity(&d->rules[i], name, tool);
         if (f > 0 && f >= best_fit) {
             best_fit = f;
             best = &d->rules[i];

@@ -16,7 +16,7 @@ static int64_t earlier_time_or_never(int64_t a, int64_t b)
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-int64_t expire_next_wait_us(struct traffic *t)
+int64_t expire_start_timers_and_get_wait(struct traffic *t)
 {
     bool none = t->timers.unwritten == NULL && t->timers.n == 0;
     int64_t list_us = tool_ask_deadline_us(t);
@@ -29,7 +29,7 @@ int64_t expire_next_wait_us(struct traffic *t)
         us = earlier_time_or_never(us, list_us > now ? list_us - now : 0);
     if (none)
         return us;
-    timers_note_bytes_written(&t->timers, outbox_count_accepted_bytes(&t->out[ROW_C2S]), now);
+    timers_start_for_read_requests(&t->timers, outbox_count_accepted_bytes(&t->out[ROW_C2S]), now);
     return earlier_time_or_never(timers_next_wait_us(&t->timers, now), us);
 }
 
@@ -52,7 +52,7 @@ static void cancel_request_at_server(struct traffic *t, const struct pending *p)
     buf_close(&b);
 }
 
-uint64_t expire_ask_server(struct traffic *t, bool modern)
+uint64_t expire_send_liveness_request(struct traffic *t, bool modern)
 {
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
@@ -177,7 +177,7 @@ void expire_due_requests(struct traffic *t)
     int64_t now = journal_now_us(t->journal);
     invalid_line_end_expired_waits(t, now);
     tool_ask_fail_if_timed_out(t, now);
-    timers_note_bytes_written(&t->timers, outbox_count_accepted_bytes(&t->out[ROW_C2S]), now);
+    timers_start_for_read_requests(&t->timers, outbox_count_accepted_bytes(&t->out[ROW_C2S]), now);
     for (struct pending *p; (p = timers_find_expired_request(&t->timers, now)) != NULL;)
         expire_request(t, p, now);
 }

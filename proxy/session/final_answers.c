@@ -50,8 +50,8 @@ static void collect_answer_ids(struct buf *ids, struct slice lines)
     }
 }
 
-static void answer_ids_with_error(struct traffic *t, struct slice ids, const char *cause,
-                                  const char *why)
+static void answer_requests_with_error(struct traffic *t, struct slice ids, const char *cause,
+                                       const char *why)
 {
     int code = strcmp(t->version, "2026-07-28") == 0 ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE;
     while (ids.n > 0) {
@@ -72,7 +72,7 @@ void final_answers_drop_unrecorded(struct traffic *t, const char *cause, const c
     if (ids.failed) /* out of memory: end the stream, so that the client does not wait */
         outbox_discard_after_error(&t->out[ROW_S2C]);
     else
-        answer_ids_with_error(t, buf_slice(&ids), cause, why);
+        answer_requests_with_error(t, buf_slice(&ids), cause, why);
     buf_close(&ids);
 }
 

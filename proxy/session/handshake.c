@@ -15,7 +15,7 @@ void handshake_open(struct handshake *h)
                             .own_id = HANDSHAKE_ID};
 }
 
-void handshake_set_secret(struct handshake *h, const char *secret)
+void handshake_set_own_id_secret(struct handshake *h, const char *secret)
 {
     snprintf(h->own_id, sizeof h->own_id, HANDSHAKE_ID "%.*s:", HANDSHAKE_SECRET_MAX, secret);
 }
@@ -43,7 +43,7 @@ static void append_normalized_string(struct buf *b, struct slice raw)
     buf_close(&plain);
 }
 
-static const char *string_set_find(const struct buf *set, const struct buf *item)
+static const char *find_string_in_set(const struct buf *set, const struct buf *item)
 {
     return set->n < item->n ? NULL : memmem(set->p, set->n, item->p, item->n);
 }
@@ -56,7 +56,7 @@ static bool string_set_add_or_remove(struct handshake *h, struct buf *set, struc
     struct buf item = {0};
     append_normalized_string(&item, raw);
     bool looked = !item.failed;
-    const char *at = item.failed || item.n == 0 ? NULL : string_set_find(set, &item);
+    const char *at = item.failed || item.n == 0 ? NULL : find_string_in_set(set, &item);
     if (at != NULL && !in) {
         size_t from = (size_t)(at - set->p);
         memmove(set->p + from, set->p + from + item.n, set->n - from - item.n);
@@ -86,8 +86,8 @@ static bool handshake_copy_text(struct handshake *h, struct buf *b, struct slice
     return false;
 }
 
-static void note_initialize_answer(struct handshake *h, const struct rpc *request,
-                                   const struct rpc *m)
+static void store_initialize_answer(struct handshake *h, const struct rpc *request,
+                                    const struct rpc *m)
 {
     h->initialized = false;
     buf_clear(&h->level);
@@ -121,7 +121,7 @@ static void note_listed_tools(struct handshake *h, struct json_value tools)
     }
 }
 
-void handshake_note_answer(struct handshake *h, const struct pending *p, const struct rpc *m)
+void handshake_handle_answer(struct handshake *h, const struct pending *p, const struct rpc *m)
 {
     struct rpc request;
     if (json_key_is(p->method, "tools/list")) {
@@ -139,14 +139,14 @@ void handshake_note_answer(struct handshake *h, const struct pending *p, const s
         return;
     }
     if (initialize)
-        note_initialize_answer(h, &request, m);
+        store_initialize_answer(h, &request, m);
     else if (level)
         (void)handshake_copy_text(h, &h->level, request.params.text);
     else if (request.uri.type == JSON_STRING)
         (void)string_set_add_or_remove(h, &h->subscribed, json_string_raw(request.uri), subscribe);
 }
 
-void handshake_note_client_initialized(struct handshake *h)
+void handshake_mark_client_initialized(struct handshake *h)
 {
     h->initialized = true;
 }
@@ -168,7 +168,7 @@ bool handshake_tool_may_run_twice(const struct handshake *h, struct slice raw_na
 {
     struct buf item = {0};
     append_normalized_string(&item, raw_name);
-    bool has = !item.failed && item.n > 0 && string_set_find(&h->repeatable, &item) != NULL;
+    bool has = !item.failed && item.n > 0 && find_string_in_set(&h->repeatable, &item) != NULL;
     buf_close(&item);
     return has;
 }

@@ -45,12 +45,12 @@ void handshake_open(struct handshake *h);
 void handshake_close(struct handshake *h);
 /* Call this function before the interposer's first request. secret: at most HANDSHAKE_SECRET_MAX
  * random characters that need no escape. */
-void handshake_set_secret(struct handshake *h, const char *secret);
+void handshake_set_own_id_secret(struct handshake *h, const char *secret);
 
 /* Call this function when the server has answered the client's request with a result. */
-void handshake_note_answer(struct handshake *h, const struct pending *p, const struct rpc *m);
+void handshake_handle_answer(struct handshake *h, const struct pending *p, const struct rpc *m);
 /* Call this function when the client has sent notifications/initialized. */
-void handshake_note_client_initialized(struct handshake *h);
+void handshake_mark_client_initialized(struct handshake *h);
 
 /* Returns true if this request may be sent to a new process even though the old one has read it. */
 bool handshake_may_resend_request(const struct handshake *h, const struct pending *p);

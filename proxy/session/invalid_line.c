@@ -166,7 +166,7 @@ static bool is_http_header(struct slice line)
 
 /* Notes whether a line that is not a message begins an HTTP response, or is one of its
  * headers. */
-static void note_http_response(struct traffic *t, const struct server_line *line)
+static void detect_http_response_lines(struct traffic *t, const struct server_line *line)
 {
     if (line->found & FINDING(FIND_HTTP_OVER_STDIO)) {
         invalid_line_save_line_start(t, line->text);
@@ -291,7 +291,7 @@ static int invalid_line_on_server_line(void *ctx, const struct server_line *line
         if (line->meant.n > 0)
             invalid_line_save_line_start(t, line->meant);
         stray_record_non_message(t, line->text, line->found);
-        note_http_response(t, line);
+        detect_http_response_lines(t, line);
         break;
     case SERVER_LINE_REFUSED:
     case SERVER_LINE_UNREADABLE:
@@ -377,7 +377,7 @@ void invalid_line_forward_invalid_line(struct traffic *t, struct message *x)
     struct row row = make_message_row(t, x, KIND_NOISE, ROW_FORWARDED);
     row.request_seq = p != NULL ? p->request_seq : 0;
     journal_append(t->journal, &row);
-    message_stage_text(t, x);
+    message_add_text_to_outbox(t, x);
     if (p == NULL)
         return;
     if (!p->cancelled) {

@@ -37,8 +37,8 @@ static bool find_block_text(const char *block, struct slice *ret)
     return false;
 }
 
-struct invocation invocation_of_answer(const struct traffic *t, const struct pending *p,
-                                       const struct message *x, bool tool_error)
+struct invocation invocation_make_from_answer(const struct traffic *t, const struct pending *p,
+                                              const struct message *x, bool tool_error)
 {
     struct invocation v = begin_invocation(t, p);
     v.status = x->m.kind == RPC_ERROR ? CALL_ERROR : tool_error ? CALL_TOOL_ERROR : CALL_OK;

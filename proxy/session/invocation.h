@@ -9,8 +9,8 @@
 struct invocation begin_invocation(const struct traffic *t, const struct pending *p);
 /* Returns the invocation of the request p, finished by the server's answer x. It borrows texts from
  * x and p. */
-struct invocation invocation_of_answer(const struct traffic *t, const struct pending *p,
-                                       const struct message *x, bool tool_error);
+struct invocation invocation_make_from_answer(const struct traffic *t, const struct pending *p,
+                                              const struct message *x, bool tool_error);
 /* Logs a request that ended with an error of the interposer. The caller has set x->status. */
 void invocation_log_error(struct traffic *t, struct invocation *x, int code, const char *why,
                           size_t bytes);

@@ -14,7 +14,7 @@ enum liveness liveness_judge_at_deadline(const struct liveness_facts *f)
     return works && !f->last ? LIVENESS_AT_WORK : LIVENESS_SILENT;
 }
 
-enum liveness liveness_judge_asked_server(const struct liveness_asked *f)
+enum liveness liveness_judge_probed_server(const struct liveness_asked *f)
 {
     if (!f->last && (f->helpers_us > 0 || f->helper_runs))
         return LIVENESS_AT_WORK;

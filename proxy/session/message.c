@@ -120,7 +120,7 @@ uint64_t message_record(struct traffic *t, const struct message *x, enum row_kin
     return message_append_to_journal(t, &row);
 }
 
-void message_stage_text(struct traffic *t, const struct message *x)
+void message_add_text_to_outbox(struct traffic *t, const struct message *x)
 {
     char *end = x->line->p + (x->text.p - x->line->p) + x->text.n;
     *end = '\n'; /* overwrites the line's newline, or a byte that a repair has removed */
@@ -133,7 +133,7 @@ void message_stage_text(struct traffic *t, const struct message *x)
 uint64_t message_forward(struct traffic *t, const struct message *x, enum row_kind kind)
 {
     uint64_t seq = message_record(t, x, kind, ROW_FORWARDED);
-    message_stage_text(t, x);
+    message_add_text_to_outbox(t, x);
     return seq;
 }
 
@@ -184,7 +184,7 @@ static void append_sanitized_name(struct buf *b, struct slice name)
     if (redact_append_sanitized_text(name, &clean) < 0)
         b->failed = true;
     text_append_visible(
-        b, (struct slice){clean.p, redact_text_head_len(buf_slice(&clean), NAME_SHOWN)});
+        b, (struct slice){clean.p, redact_get_text_head_len(buf_slice(&clean), NAME_SHOWN)});
     buf_close(&clean);
 }
 

@@ -48,7 +48,7 @@ void message_report_repairs(struct traffic *t, uint64_t seq);
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,
                         enum row_action action);
 /* Stages the message's text. The byte after the text becomes a newline. */
-void message_stage_text(struct traffic *t, const struct message *x);
+void message_add_text_to_outbox(struct traffic *t, const struct message *x);
 /* Records and stages a message. Returns the seq of the message. */
 uint64_t message_forward(struct traffic *t, const struct message *x, enum row_kind kind);
 /* Records and stages the interposer's own request or notification. Returns its seq; 0: out of

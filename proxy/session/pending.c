@@ -172,17 +172,17 @@ static void copy_texts_into_entry(struct pending *p, const struct parts *s)
     p->arguments = copy_or_borrow_text(p, s, &at, s->arguments);
 }
 
-static bool is_valid_token(struct json_value v)
+static bool is_valid_progress_token(struct json_value v)
 {
     return (v.type == JSON_NUMBER || v.type == JSON_STRING) && v.text.n <= PENDING_TEXT_MAX;
 }
 
-static struct json_value token_of_message(const struct rpc *m)
+static struct json_value get_progress_token_of_message(const struct rpc *m)
 {
     struct json_value v = {0};
     if (m->meta.type == JSON_OBJECT)
         v = json_get(m->meta, "progressToken");
-    return is_valid_token(v) ? v : (struct json_value){0};
+    return is_valid_progress_token(v) ? v : (struct json_value){0};
 }
 
 struct rpc_id pending_make_id(struct pending_table *t, const struct rpc *m)
@@ -204,7 +204,7 @@ int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_i
         return MI_ENOMEM;
     if (m->id.text.n > RPC_ID_MAX)
         return MI_EINVAL;
-    struct json_value value = token_of_message(m);
+    struct json_value value = get_progress_token_of_message(m);
     struct rpc_id token = rpc_id_from_json(value, &t->scratch[PENDING_TOKEN]);
     if (id->type == 0 || (token.type == 0 && value.type != JSON_NONE))
         return MI_ENOMEM;
@@ -274,7 +274,7 @@ bool pending_has_open_request(const struct pending_table *t, const struct rpc_id
 
 struct pending *pending_find_token(struct pending_table *t, struct json_value token)
 {
-    if (count_pending_entries(t) == 0 || !is_valid_token(token))
+    if (count_pending_entries(t) == 0 || !is_valid_progress_token(token))
         return NULL;
     struct rpc_id key = rpc_id_from_json(token, &t->scratch[PENDING_TOKEN]);
     if (key.type == 0)

@@ -9,7 +9,7 @@
 
 /* Returns a text that says why the first call may or may not have run. cause: `cause` in the error
  * that answered the first call. */
-static const char *explain_uncertainty(const char *cause)
+static const char *explain_if_call_may_have_run(const char *cause)
 {
     static const struct {
         const char *cause, *words;
@@ -82,7 +82,7 @@ static void repeat_refuse_call(struct traffic *t, struct message *x, struct unce
         "Not sent: the same call was sent %s ago (message %llu) and may have run: %s; %s. Check "
         "whether that call took effect. To run it again, send the same call once more.",
         units_format_duration(r->age_ms * 1000).s, (unsigned long long)r->first_seq,
-        explain_uncertainty(r->cause), explain_late_answer(r->late));
+        explain_if_call_may_have_run(r->cause), explain_late_answer(r->late));
     uint64_t seq = answer_reject_repeat(t, x, why.failed ? "this call may have run" : buf_str(&why),
                                         &x->again);
     if (first->refused_at == 0)
@@ -151,7 +151,7 @@ void repeat_note_forwarded_call(struct traffic *t, const struct message *x, stru
     buf_printf(&happened,
                ") equals request %llu, which was received %s ago, at %s, and may have run: %s; %s",
                (unsigned long long)r->first_seq, units_format_duration(r->age_ms * 1000).s,
-               clock_utc(r->first_at_us).s, explain_uncertainty(r->cause),
+               clock_utc(r->first_at_us).s, explain_if_call_may_have_run(r->cause),
                explain_late_answer(r->late));
     t->on_repeat(t->owner, p, happened.failed ? "A call may have run twice." : buf_str(&happened));
     buf_close(&happened);

@@ -163,9 +163,9 @@ static void repeats_copy_text(struct repeats *r, struct uncertain *u, struct sli
     r->bytes += text.n;
 }
 
-const struct uncertain *repeats_note_late_answer(struct repeats *r, uint64_t seq,
-                                                 enum late_answer a, struct slice text,
-                                                 int64_t now_us)
+const struct uncertain *repeats_store_late_answer(struct repeats *r, uint64_t seq,
+                                                  enum late_answer a, struct slice text,
+                                                  int64_t now_us)
 {
     struct uncertain *u = NULL;
     for (size_t i = r->n; i > 0 && u == NULL; i--)
@@ -188,7 +188,7 @@ void repeats_remove_key(struct repeats *r, uint64_t key)
     repeats_remove_marked_calls(r);
 }
 
-void repeats_note_process_ended(struct repeats *r, uint64_t read)
+void repeats_handle_process_end(struct repeats *r, uint64_t read)
 {
     for (size_t i = 0; i < r->n; i++) {
         struct uncertain *u = &r->list[i];

@@ -95,14 +95,14 @@ enum repeats_added {
 enum repeats_added repeats_add_call(struct repeats *r, const struct uncertain *u);
 /* Notes that the server has answered the uncertain call `seq`. text: the answer, copied if there is
  * room; {NULL, 0} if it must not be kept. Returns the call, or NULL if it is unknown. */
-const struct uncertain *repeats_note_late_answer(struct repeats *r, uint64_t seq,
-                                                 enum late_answer a, struct slice text,
-                                                 int64_t now_us);
+const struct uncertain *repeats_store_late_answer(struct repeats *r, uint64_t seq,
+                                                  enum late_answer a, struct slice text,
+                                                  int64_t now_us);
 /* Call this function when the client has received an answer to a call with this key. */
 void repeats_remove_key(struct repeats *r, uint64_t key);
 /* Call this function when the process has ended after reading `read` bytes: later calls cannot have
  * run, so they are not uncertain. */
-void repeats_note_process_ended(struct repeats *r, uint64_t read);
+void repeats_handle_process_end(struct repeats *r, uint64_t read);
 /* Call this function when `by` bytes are inserted before the bytes that the process has not
  * received yet. */
 void repeats_shift_positions(struct repeats *r, uint64_t by);

@@ -17,7 +17,7 @@ static void reply_add_uncertain_call(struct json_out *j, const struct repeat *r)
 void reply_write(struct buf *b, const struct reply *r)
 {
     struct json_out j = json_out_to(b);
-    rpc_out_error(&j, r->id, r->code, r->message, r->cause);
+    rpc_out_begin_error_answer(&j, r->id, r->code, r->message, r->cause);
     if (r->method.p != NULL)
         json_out_quoted(&j, "method", r->method);
     if (r->target.p != NULL)

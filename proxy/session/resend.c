@@ -2,7 +2,7 @@
 
 #include "wire/mcp/method.h"
 
-static bool request_is_staged(const struct pending *p)
+static bool request_was_added_to_outbox(const struct pending *p)
 {
     return p->written_at != PENDING_NOT_STAGED;
 }
@@ -11,7 +11,7 @@ enum resend_result resend_decide_for_request(struct pending *p, uint64_t read, e
                                              bool may_repeat)
 {
     /* the ended process has read the request */
-    bool read_now = request_is_staged(p) && p->written_at <= read;
+    bool read_now = request_was_added_to_outbox(p) && p->written_at <= read;
     p->was_read |= read_now;
     if (p->lsp_cancelled)
         return RESEND_NOT;
@@ -19,7 +19,7 @@ enum resend_result resend_decide_for_request(struct pending *p, uint64_t read, e
         return p->text.p != NULL ? RESEND_AGAIN : RESEND_NOT;
     if (p->flags & METHOD_LISTENS)
         return may_repeat ? RESEND_AGAIN : RESEND_NOT;
-    if (p->resend == RESEND_WAITS && !request_is_staged(p))
+    if (p->resend == RESEND_WAITS && !request_was_added_to_outbox(p))
         return RESEND_AGAIN; /* the ended process did not get the request */
     if (end == RESEND_END_HUNG || !may_repeat)
         return RESEND_NOT;

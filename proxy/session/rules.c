@@ -5,7 +5,7 @@
 #include "proxy/session/request.h"
 #include "wire/json/text.h"
 
-static int error_code_of_rule(enum rule r)
+static int get_error_code_of_rule(enum rule r)
 {
     switch (r) {
     case RULE_INVALID_PARAMS:
@@ -47,7 +47,7 @@ static bool must_reject_message(struct traffic *t, const struct message *x, enum
     return true;
 }
 
-static enum protocol_party party_of_sender(const struct message *x)
+static enum protocol_party get_protocol_party_of_sender(const struct message *x)
 {
     return x->dir == ROW_C2S ? PARTY_CLIENT : PARTY_SERVER;
 }
@@ -75,20 +75,20 @@ bool rules_check_request(struct traffic *t, struct message *x, struct protocol_a
 {
     struct buf why = {0};
     enum rule r;
-    x->rules = protocol_check_request(&t->protocol, party_of_sender(x), &x->m, ret) |
+    x->rules = protocol_check_request(&t->protocol, get_protocol_party_of_sender(x), &x->m, ret) |
                check_form_request(t, x);
     if (request_reuses_token(t, x))
         x->rules |= RULE(RULE_REUSED_TOKEN);
     if (!must_reject_message(t, x, &r, &why))
         return true;
     if (x->dir == ROW_C2S) {
-        answer_reject_message(t, x, error_code_of_rule(r), buf_str(&why), rule_name(r));
+        answer_reject_message(t, x, get_error_code_of_rule(r), buf_str(&why), rule_name(r));
     } else {
         uint64_t seq = message_record(t, x, KIND_REQUEST, ROW_REFUSED);
         /* A server of 2026-07-28 must not send requests and awaits no answer, so none is sent. */
         if (r != RULE_SERVER_REQUEST)
-            answer_send_error(t, ROW_C2S, x->m.id.text, seq, error_code_of_rule(r), buf_str(&why),
-                              rule_name(r));
+            answer_send_error(t, ROW_C2S, x->m.id.text, seq, get_error_code_of_rule(r),
+                              buf_str(&why), rule_name(r));
     }
     buf_close(&why);
     return false;
@@ -98,7 +98,7 @@ bool rules_check_notification(struct traffic *t, struct message *x)
 {
     struct buf why = {0};
     enum rule r;
-    x->rules = protocol_check_notification(&t->protocol, party_of_sender(x), &x->m) |
+    x->rules = protocol_check_notification(&t->protocol, get_protocol_party_of_sender(x), &x->m) |
                check_form_request(t, x);
     if (!must_reject_message(t, x, &r, &why))
         return true;
@@ -111,8 +111,9 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
 {
     struct buf why = {0};
     enum rule r;
-    x->rules = protocol_check_answer(&t->protocol, party_of_sender(x), &x->m, &p->asked) |
-               check_form_request(t, x);
+    x->rules =
+        protocol_check_answer(&t->protocol, get_protocol_party_of_sender(x), &x->m, &p->asked) |
+        check_form_request(t, x);
     if (!must_reject_message(t, x, &r, &why))
         return true;
     if (x->dir == ROW_S2C) {
@@ -132,11 +133,12 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
 
 bool rules_check_late_answer(struct traffic *t, struct message *x, const struct pending *p)
 {
-    x->rules = protocol_check_answer(&t->protocol, party_of_sender(x), &x->m, &p->asked);
+    x->rules =
+        protocol_check_answer(&t->protocol, get_protocol_party_of_sender(x), &x->m, &p->asked);
     return t->validate != VALIDATE_PROTOCOL || rules_select_errors(x->rules) == 0;
 }
 
-void rules_note_progress(struct traffic *t, struct message *x, struct pending *p)
+void rules_add_progress_breaches(struct traffic *t, struct message *x, struct pending *p)
 {
     x->rules |= protocol_check_progress(&t->protocol, &x->m, p != NULL ? &p->asked : NULL);
 }

@@ -17,7 +17,7 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
  * not late. */
 bool rules_check_late_answer(struct traffic *t, struct message *x, const struct pending *p);
 /* Notes violations by a progress notification for p; p is NULL if the request is not pending. */
-void rules_note_progress(struct traffic *t, struct message *x, struct pending *p);
+void rules_add_progress_breaches(struct traffic *t, struct message *x, struct pending *p);
 /* Rejects a notification if the violations noted so far require a rejection. Returns false if the
  * notification was rejected. */
 bool rules_check_progress(struct traffic *t, struct message *x);

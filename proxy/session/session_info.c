@@ -44,7 +44,7 @@ static void record_protocol_version(struct traffic *t, struct json_value version
 
 /* Notes the client's name and version. Returns true if this client was not seen before: through a
  * gateway, several clients may use one pipe. */
-static bool note_another_client(struct traffic *t, struct json_value info)
+static bool remember_new_client(struct traffic *t, struct json_value info)
 {
     uint64_t hash =
         rpc_id_hash(json_get(info, "name").text) * 31 + rpc_id_hash(json_get(info, "version").text);
@@ -76,14 +76,14 @@ static void record_client_event(struct traffic *t, struct json_value info)
     buf_close(&b);
 }
 
-void session_info_note_request(struct traffic *t, const struct rpc *m, bool modern)
+void session_info_record_client(struct traffic *t, const struct rpc *m, bool modern)
 {
     bool first = rpc_method_is(m, "initialize");
     if (!first && !modern)
         return;
     struct json_value info =
         first ? json_get(m->params, "clientInfo") : json_get(m->meta, META_CLIENT);
-    bool another = info.type == JSON_OBJECT && note_another_client(t, info);
+    bool another = info.type == JSON_OBJECT && remember_new_client(t, info);
     if (first || !t->knows_client) {
         record_peer_info(t, info, true);
         if (!first)
@@ -94,9 +94,9 @@ void session_info_note_request(struct traffic *t, const struct rpc *m, bool mode
     }
 }
 
-void session_info_note_result(struct traffic *t, const struct pending *p, const struct rpc *m)
+void session_info_handle_result(struct traffic *t, const struct pending *p, const struct rpc *m)
 {
-    handshake_note_answer(&t->handshake, p, m);
+    handshake_handle_answer(&t->handshake, p, m);
     if (json_key_is(p->method, "initialize")) {
         record_protocol_version(t, json_get(m->result, "protocolVersion"));
         record_peer_info(t, json_get(m->result, "serverInfo"), false);

@@ -7,7 +7,7 @@
 
 #include "proxy/session/state.h"
 
-void session_info_note_request(struct traffic *t, const struct rpc *m, bool modern);
-void session_info_note_result(struct traffic *t, const struct pending *p, const struct rpc *m);
+void session_info_record_client(struct traffic *t, const struct rpc *m, bool modern);
+void session_info_handle_result(struct traffic *t, const struct pending *p, const struct rpc *m);
 
 #endif

@@ -126,7 +126,7 @@ int timers_add(struct timers *t, struct pending *p, int64_t now_us)
     return 0;
 }
 
-void timers_note_bytes_written(struct timers *t, uint64_t written, int64_t now_us)
+void timers_start_for_read_requests(struct timers *t, uint64_t written, int64_t now_us)
 {
     int64_t now = timers_elapsed_us(t, now_us);
     if (written != t->written) {
@@ -171,7 +171,7 @@ void timers_note_restaged_request(struct timers *t, struct pending *oldest)
     t->unwritten = oldest;
 }
 
-void timers_note_progress(struct timers *t, struct pending *p, int64_t now_us)
+void timers_restart_after_progress(struct timers *t, struct pending *p, int64_t now_us)
 {
     if (p->written_us != 0)
         p->started_us = timers_elapsed_us(t, now_us);

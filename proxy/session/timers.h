@@ -64,12 +64,12 @@ void timers_remove(struct timers *t, struct pending *p);
 void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t now_us);
 /* Call this function when the server has read `written` bytes in total: starts the timers of the
  * requests that the server has now read to the end. */
-void timers_note_bytes_written(struct timers *t, uint64_t written, int64_t now_us);
+void timers_start_for_read_requests(struct timers *t, uint64_t written, int64_t now_us);
 /* Call this function when a request was staged again, after newer requests. oldest: the oldest
  * pending request. */
 void timers_note_restaged_request(struct timers *t, struct pending *oldest);
 /* Restarts the timer of a request because of a progress notification. */
-void timers_note_progress(struct timers *t, struct pending *p, int64_t now_us);
+void timers_restart_after_progress(struct timers *t, struct pending *p, int64_t now_us);
 /* Pauses all timers for the reason `why`, or removes this reason. The timers continue when no
  * reason is left. */
 void timers_pause(struct timers *t, enum timers_why why, bool pause, int64_t now_us);

@@ -29,7 +29,7 @@ void tool_ask_close(struct tool_gate *g)
 
 /* ---- requesting the list -------------------------------------------------------------------- */
 
-void tool_ask_fail(struct traffic *t, const char *why)
+void tool_ask_end_with_failure(struct traffic *t, const char *why)
 {
     struct tool_gate *g = &t->gate;
     if (!g->asking)
@@ -60,7 +60,7 @@ static void request_tools_page(struct traffic *t, struct slice cursor)
     g->id = t->handshake.last_id;
     if (b.failed || meta.failed ||
         message_record_and_stage(t, ROW_C2S, &t->out[ROW_C2S], buf_slice(&b)) == 0)
-        tool_ask_fail(t, "out of memory");
+        tool_ask_end_with_failure(t, "out of memory");
     buf_close(&b);
     buf_close(&meta);
 }
@@ -92,14 +92,14 @@ void tool_ask_send_list_request(struct traffic *t, bool modern)
     request_first_page(t);
 }
 
-static void note_tool_hint(void *ctx, struct slice name, bool read_only, enum tool_fate fate)
+static void save_tool_hint(void *ctx, struct slice name, bool read_only, enum tool_fate fate)
 {
     (void)fate;
     tool_hints_add(ctx, name, read_only);
 }
 
 /* Notes the tools of a page, and requests the next page. */
-static void tool_ask_note_page(struct traffic *t, const struct rpc *m)
+static void tool_ask_store_tools_of_page(struct traffic *t, const struct rpc *m)
 {
     struct tool_gate *g = &t->gate;
     struct changes unused = {0};
@@ -108,20 +108,20 @@ static void tool_ask_note_page(struct traffic *t, const struct rpc *m)
     bool more = next != 0;
     int st = MI_ENOMEM;
     if (tool_hints_begin_page(&g->asked, g->cursor, next))
-        st = tool_rule_remove_tools(g->rule, m->result, &unused, &cut, note_tool_hint, &g->asked);
+        st = tool_rule_remove_tools(g->rule, m->result, &unused, &cut, save_tool_hint, &g->asked);
     changes_close(&unused);
     g->asked_cut.listed += cut.listed;
     g->asked_cut.hidden += cut.hidden;
     if (st < 0) {
-        tool_ask_fail(t, "out of memory");
+        tool_ask_end_with_failure(t, "out of memory");
     } else if (g->asked.overflow) {
-        tool_ask_fail(t, "the server has too many tools");
+        tool_ask_end_with_failure(t, "the server has too many tools");
     } else if (g->changed && g->rounds++ < TOOL_ASK_ROUNDS_MAX) {
         request_first_page(t);
     } else if (g->changed) {
-        tool_ask_fail(t, "the list of tools changed each time it was read");
+        tool_ask_end_with_failure(t, "the list of tools changed each time it was read");
     } else if (more && (next == g->cursor || ++g->pages >= TOOL_ASK_PAGES_MAX)) {
-        tool_ask_fail(
+        tool_ask_end_with_failure(
             t, "the list of tools does not end: a cursor is repeated, or there are too many pages");
     } else if (more) {
         g->cursor = next;
@@ -143,11 +143,11 @@ bool tool_ask_handle_answer(struct traffic *t, const struct rpc *m)
         return false;
     g->id = 0;
     if (m->kind == RPC_ERROR)
-        tool_ask_fail(t, "the server answered tools/list with an error");
+        tool_ask_end_with_failure(t, "the server answered tools/list with an error");
     else if (m->in_result[FIELD_TOOLS] != JSON_ARRAY || tool_rule_find_list_fault(m) != NULL)
-        tool_ask_fail(t, "the server answered tools/list without a list of tools");
+        tool_ask_end_with_failure(t, "the server answered tools/list without a list of tools");
     else
-        tool_ask_note_page(t, m);
+        tool_ask_store_tools_of_page(t, m);
     return true;
 }
 
@@ -160,7 +160,7 @@ int64_t tool_ask_deadline_us(const struct traffic *t)
 void tool_ask_fail_if_timed_out(struct traffic *t, int64_t now_us)
 {
     if (now_us >= tool_ask_deadline_us(t))
-        tool_ask_fail(t, "the server did not answer tools/list in time");
+        tool_ask_end_with_failure(t, "the server did not answer tools/list in time");
 }
 
 void tool_ask_list_tools_again(struct traffic *t)
@@ -212,13 +212,13 @@ static bool tool_ask_add_waiting_line(struct tool_gate *g, const struct line *li
     return true;
 }
 
-bool tool_ask_hold_message(struct traffic *t, const struct message *x, findings found)
+bool tool_ask_queue_message(struct traffic *t, const struct message *x, findings found)
 {
     bool named = x->m.id.type == JSON_STRING || x->m.id.type == JSON_NUMBER;
     if (tool_ask_add_waiting_line(&t->gate, x->line, found, named ? rpc_id_hash_json(x->m.id) : 0,
                                   journal_now_us(t->journal)))
         return true;
-    tool_ask_fail(t, "too many messages of the client wait for the list of tools");
+    tool_ask_end_with_failure(t, "too many messages of the client wait for the list of tools");
     return false;
 }
 

@@ -34,7 +34,7 @@ bool tool_ask_handle_answer(struct traffic *t, const struct rpc *m);
 int64_t tool_ask_deadline_us(const struct traffic *t);
 void tool_ask_fail_if_timed_out(struct traffic *t, int64_t now_us);
 /* Call this function if the list of tools cannot be obtained. why: the reason, as a clause. */
-void tool_ask_fail(struct traffic *t, const char *why);
+void tool_ask_end_with_failure(struct traffic *t, const char *why);
 /* Call this function when another server process is started: requests the list of tools again if a
  * request for the list was pending. */
 void tool_ask_list_tools_again(struct traffic *t);
@@ -42,7 +42,7 @@ void tool_ask_list_tools_again(struct traffic *t);
 /* Keeps a copy of the message's line. Returns false if a limit is reached or memory runs out:
  * then the request for the list counts as failed, and the waiting messages must be handled
  * first. */
-MI_MUST bool tool_ask_hold_message(struct traffic *t, const struct message *x, findings found);
+MI_MUST bool tool_ask_queue_message(struct traffic *t, const struct message *x, findings found);
 /* Returns true if a message waits that may contain a call with this id. */
 bool tool_ask_has_waiting_call(const struct traffic *t, struct json_value id);
 /* Returns true if messages of the client wait for the list of tools. */

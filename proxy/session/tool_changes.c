@@ -48,11 +48,11 @@ static void tool_changes_on_change(void *ctx, enum tools_change change, struct s
     struct change_report *c = ctx;
     json_out_object(&c->j, NULL);
     json_out_text(&c->j, "tool", name);
-    json_out_str(&c->j, "change", tools_change_name(change));
+    json_out_str(&c->j, "change", tools_get_change_name(change));
     json_out_end(&c->j);
     if (c->n++ >= CHANGES_LOGGED)
         return;
-    buf_printf(&c->text, "%s%s ", c->n > 1 ? ", " : "", tools_change_name(change));
+    buf_printf(&c->text, "%s%s ", c->n > 1 ? ", " : "", tools_get_change_name(change));
     text_append_visible(&c->text, text_prefix(name, 100));
 }
 

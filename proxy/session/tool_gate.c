@@ -74,7 +74,7 @@ static bool has_call_with_unknown_hint(const struct tool_gate *g, const struct r
     return false;
 }
 
-bool tool_gate_must_wait(struct traffic *t, const struct message *x)
+bool tool_gate_must_delay_message(struct traffic *t, const struct message *x)
 {
     struct tool_gate *g = &t->gate;
     bool modern;
@@ -168,11 +168,11 @@ static bool close_connection(struct traffic *t, enum row_direction dir)
 /* Replaces the text of x by a copy without the removed parts. */
 static int copy_text_without_removed_parts(struct message *x, const struct changes *c)
 {
-    size_t n = changes_text_size(c, x->text);
+    size_t n = changes_compute_changed_size(c, x->text);
     struct chunk *copy = chunk_new(n + 1);
     if (copy == NULL)
         return MI_ENOMEM;
-    changes_write_text(c, x->text, copy->data);
+    changes_write_changed_text(c, x->text, copy->data);
     return message_replace_text(x, copy, n);
 }
 

@@ -16,7 +16,7 @@
 
 /* Returns true if the message must wait for the server's list of tools. The list is requested if
  * necessary. */
-bool tool_gate_must_wait(struct traffic *t, const struct message *x);
+bool tool_gate_must_delay_message(struct traffic *t, const struct message *x);
 /* Returns false if x must not be forwarded; then x is recorded, and the client has got an
  * answer. */
 MI_MUST bool tool_gate_admits_message(struct traffic *t, struct message *x);

@@ -95,9 +95,9 @@ static void warn_of_large_message(struct traffic *t, const struct message *x)
  * later. */
 static bool line_must_wait_for_tools(struct traffic *t, const struct message *x)
 {
-    if (!tool_gate_must_wait(t, x))
+    if (!tool_gate_must_delay_message(t, x))
         return false;
-    if (tool_ask_hold_message(t, x, x->repairs & FINDING(FIND_NO_NEWLINE)))
+    if (tool_ask_queue_message(t, x, x->repairs & FINDING(FIND_NO_NEWLINE)))
         return true;
     traffic_release_waiting_lines(t);
     return false;
@@ -114,7 +114,7 @@ static void handle_valid_line(struct traffic *t, struct message *x)
     if (x->m.kind == RPC_BATCH)
         batch_handle_message(t, x);
     else if (correlate_message(t, x))
-        message_stage_text(t, x);
+        message_add_text_to_outbox(t, x);
     message_close(x);
     if (t->gate.rule != NULL && x->dir == ROW_S2C)
         traffic_release_waiting_lines(t);
@@ -171,7 +171,7 @@ static void handle_blank_line(struct traffic *t, struct message *x)
 
 /* ---- any line ------------------------------------------------------------------------------- */
 
-/* Call this function when a line is complete. Returns a finding if traffic_note_unfinished_line()
+/* Call this function when a line is complete. Returns a finding if traffic_report_incomplete_line()
  * has reported the line. */
 static findings finish_unfinished_line(struct traffic *t, enum row_direction dir)
 {
@@ -243,7 +243,7 @@ void traffic_release_waiting_lines(struct traffic *t)
 
 void traffic_handle_tools_list_failure(struct traffic *t, const char *why)
 {
-    tool_ask_fail(t, why);
+    tool_ask_end_with_failure(t, why);
     traffic_release_waiting_lines(t);
 }
 
@@ -292,7 +292,7 @@ void traffic_note_client_closed(struct traffic *t)
     timers_pause(&t->timers, TIMERS_CLIENT_ASKED, false, journal_now_us(t->journal));
 }
 
-void traffic_note_unfinished_line(struct traffic *t, enum row_direction dir, size_t n)
+void traffic_report_incomplete_line(struct traffic *t, enum row_direction dir, size_t n)
 {
     char detail[80];
     snprintf(detail, sizeof detail, "{\"from\":\"%s\",\"bytes\":%zu}", sender_name(dir), n);
@@ -306,7 +306,7 @@ void traffic_note_unfinished_line(struct traffic *t, enum row_direction dir, siz
              sender_name(dir), t->server, n);
 }
 
-bool traffic_must_wait(struct traffic *t)
+bool traffic_must_not_read_client(struct traffic *t)
 {
     if (outbox_count_bytes(&t->out[ROW_S2C]) == 0)
         t->own_bytes = 0;

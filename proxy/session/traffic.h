@@ -33,7 +33,7 @@ void traffic_handle_long_line(struct traffic *t, enum row_direction dir, const s
 void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct line *line);
 /* Notes that a line has been incomplete for some time: n bytes of the line have arrived. When the
  * line is complete, the line gets a finding. */
-void traffic_note_unfinished_line(struct traffic *t, enum row_direction dir, size_t n);
+void traffic_report_incomplete_line(struct traffic *t, enum row_direction dir, size_t n);
 /* Call this function when the client has closed its output. Such a client cannot answer requests of
  * the server, so deadlines are not paused for them. */
 void traffic_note_client_closed(struct traffic *t);
@@ -46,6 +46,6 @@ void traffic_handle_tools_list_failure(struct traffic *t, const char *why);
 /* Returns true while the client does not read the answers of the interposer itself. Then the client
  * must not be read. The outbox of the server does not stop the reading in this case: the
  * interposer answers such messages itself and does not forward them, so they do not fill it. */
-bool traffic_must_wait(struct traffic *t);
+bool traffic_must_not_read_client(struct traffic *t);
 
 #endif

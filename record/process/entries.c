@@ -67,7 +67,8 @@ static int add_unrecordable_entry(struct store *s, uint32_t kind, struct slice b
     uint64_t seq = 0;
     int64_t t_us = 0;
     int st = 0;
-    if (kind == ENTRY_MESSAGE && kills < 2 * STORE_KILLS_MAX && form_read(kind, bytes, &e) == 0) {
+    if (kind == ENTRY_MESSAGE && kills < 2 * STORE_KILLS_MAX &&
+        form_read_entry(kind, bytes, &e) == 0) {
         seq = e.row.seq;
         t_us = e.row.t_us;
         e.row.body = (struct slice){0};
@@ -120,9 +121,9 @@ void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes
     if (s->escalated_at == at || count_kills_by_entry(k, at) >= STORE_KILLS_MAX)
         return;
     atomic_store(&k->trying, at);
-    store_report_step("escalation");
+    store_call_step_hook("escalation");
     buf_clear(&s->escalated);
-    if (form_read(ENTRY_ESCALATION, bytes, &e) == 0)
+    if (form_read_entry(ENTRY_ESCALATION, bytes, &e) == 0)
         write_escalation_file(s, &s->escalations, s->w, &e, at, &path);
     if (path.n > 0) {
         struct json_out j = json_out_to(&s->escalated);
@@ -133,7 +134,7 @@ void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes
     }
     s->escalated_at = at;
     atomic_store(&k->trying, RING_NONE);
-    store_report_step("escalated");
+    store_call_step_hook("escalated");
     buf_close(&path);
 }
 
@@ -153,7 +154,7 @@ void store_write_escalations_early(struct store *s, struct ring *r)
         s->early_to = at + 1;
         if (s->early_n >= MI_COUNT(s->early.slot) ||
             count_kills_by_entry(r->shared, at) >= STORE_KILLS_MAX ||
-            form_read(kind, bytes, &e) < 0)
+            form_read_entry(kind, bytes, &e) < 0)
             continue;
         write_escalation_file(s, &s->early, NULL, &e, at, &path);
         s->early_n += path.n > 0;
@@ -170,7 +171,7 @@ static void escalate_no_progress(struct store *s, struct no_progress_found f)
     buf_adds(&happened, f.failed ? "" : "got ");
     no_progress_append_text(&happened, f.times, f.failed);
     buf_addc(&happened, '.');
-    writer_read_target(s->w, s->session_id, (uint64_t)f.request, &tool);
+    writer_append_message_target(s->w, s->session_id, (uint64_t)f.request, &tool);
     struct escalation e = {
         .cause = ESCALATION_NO_PROGRESS,
         .at_us = clock_wall_us(),
@@ -254,11 +255,11 @@ static void detect_no_progress(struct store *s, struct row *r, struct rpc *read)
         .action = r->action,
         .method = r->method,
     };
-    if (!no_progress_uses_message(&s->progress, &m) || r->not_json || r->body.p == NULL ||
+    if (!no_progress_needs_body(&s->progress, &m) || r->not_json || r->body.p == NULL ||
         rpc_read(r->body, read) < 0)
         return;
     r->read = read;
-    struct no_progress_found found = no_progress_note_message(&s->progress, &m, read);
+    struct no_progress_found found = no_progress_add_message(&s->progress, &m, read);
     if (found.times == 0)
         return;
     r->rules |= RULE(RULE_NO_PROGRESS);
@@ -347,10 +348,10 @@ int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, struct sl
     unsigned kills = count_kills_by_entry(k, at);
     int st;
     atomic_store(&k->trying, at);
-    store_report_step("entry");
+    store_call_step_hook("entry");
     if (kills >= STORE_KILLS_MAX)
         st = add_unrecordable_entry(s, kind, bytes, kills);
-    else if (form_read(kind, bytes, &e) < 0)
+    else if (form_read_entry(kind, bytes, &e) < 0)
         st = entries_add_gap(s, 0, "damaged");
     else
         st = entries_add_by_kind(s, &e, at);

@@ -28,7 +28,7 @@ static int store_waiting_occurrences(struct escalation_memory *s, int dir, struc
 
 /* Opens and locks the directory, and counts the waiting occurrences. MI_ENOENT: the row or the
  * file does not exist any more, or the directory cannot be opened. */
-static int write_waiting_count(struct escalation_memory *s, int vault_fd, struct writer *w)
+static int write_occurrence_count(struct escalation_memory *s, int vault_fd, struct writer *w)
 {
     int dir = vault_dir_open_sub(vault_fd, VAULT_ESCALATIONS, false);
     if (dir < 0)
@@ -97,7 +97,7 @@ static struct escalation_memory *reuse_oldest_slot(struct escalations *m, int va
             old = &m->slot[i];
     if (old->key != 0 && old->waiting > 0)
         /* an error is ignored: then the stored count lacks the waiting occurrences */
-        (void)write_waiting_count(old, vault_fd, w);
+        (void)write_occurrence_count(old, vault_fd, w);
     return old;
 }
 
@@ -111,15 +111,15 @@ static int count_occurrence_in_slot(struct escalation_memory *s, int vault_fd, s
     if (at_us >= s->written_us && at_us - s->written_us < ESCALATION_QUIET_US)
         return 0;
     s->written_us = at_us;
-    return write_waiting_count(s, vault_fd, w);
+    return write_occurrence_count(s, vault_fd, w);
 }
 
 /* Finds a recent file about the problem and counts the occurrence there. The directory is locked.
  * *ret_new: a killed process has made the file for this very occurrence, which is not counted
  * again. MI_ENOENT: there is no such file. */
-static int count_known_problem(struct escalation_memory *s, int dir, struct writer *w,
-                               const struct escalation_row *p, const char *recent,
-                               const struct escalation *e, bool *ret_new)
+static int count_occurrence_in_recent_file(struct escalation_memory *s, int dir, struct writer *w,
+                                           const struct escalation_row *p, const char *recent,
+                                           const struct escalation *e, bool *ret_new)
 {
     struct escalation_row row;
     int64_t at_us = e->at_us;
@@ -164,7 +164,7 @@ static int record_new_problem(struct escalation_memory *s, int vault_fd, struct 
     int st = MI_ENOENT;
     if (escalation_lock(dir)) {
         escalation_find_recent(dir, suffix, e->at_us, recent);
-        st = count_known_problem(s, dir, w, p, recent, e, ret_new);
+        st = count_occurrence_in_recent_file(s, dir, w, p, recent, e, ret_new);
     }
     if (st == MI_ENOENT) {
         struct escalation_row row = *p;
@@ -216,6 +216,6 @@ void escalations_close(struct escalations *m, int vault_fd, struct writer *w)
 {
     for (size_t i = 0; i < MI_COUNT(m->slot); i++)
         if (m->slot[i].key != 0 && m->slot[i].waiting > 0)
-            (void)write_waiting_count(&m->slot[i], vault_fd, w);
+            (void)write_occurrence_count(&m->slot[i], vault_fd, w);
     *m = (struct escalations){0};
 }

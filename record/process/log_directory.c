@@ -187,7 +187,7 @@ static void add_arguments(struct log_directory *a, struct json_out *j, const str
     struct buf *b = j->b;
     bool whole;
     struct slice text = sanitize_log_arguments(a, x, &whole);
-    size_t at = redact_text_head_len(text, LOG_DIRECTORY_TEXT_MAX);
+    size_t at = redact_get_text_head_len(text, LOG_DIRECTORY_TEXT_MAX);
     struct buf head = {0};
     json_out_name(j, "arguments");
     if (x->arguments.n == x->arguments_n || (whole && at == text.n)) {
@@ -213,7 +213,7 @@ static void add_result(struct log_directory *a, struct json_out *j, const struct
     }
     if (!x->result_clean)
         text = sanitize_log_text(a, text);
-    size_t n = redact_text_head_len(text, LOG_DIRECTORY_TEXT_MAX);
+    size_t n = redact_get_text_head_len(text, LOG_DIRECTORY_TEXT_MAX);
     json_out_name(j, "result");
     text_append_json(b, (struct slice){text.p, n});
     if (n < text.n && !b->failed) {
@@ -254,7 +254,7 @@ void log_directory_add_call(struct log_directory *a, const struct invocation *x)
                      x->target);
     if (x->arguments.p != NULL && bodies)
         add_arguments(a, &j, x);
-    json_out_quoted(&j, "status", value_text_of_number(&call_statuses, x->status));
+    json_out_quoted(&j, "status", value_get_word_as_slice(&call_statuses, x->status));
     if (x->error_code.p != NULL)
         add_error(a, &j, x);
     json_out_int(&j, "duration_ms", x->duration_us / 1000);
@@ -308,7 +308,7 @@ static int open_todays_log(struct log_directory *a, int vault_fd, int64_t wall_u
     if (a->fd >= 0 && strcmp(day, a->day) == 0 && !look)
         return 0;
     a->looked_us = wall_us;
-    if (a->fd >= 0 && strcmp(day, a->day) == 0 && vault_dir_is_linked(a->fd))
+    if (a->fd >= 0 && strcmp(day, a->day) == 0 && vault_dir_file_still_exists(a->fd))
         return 0;
     if (a->fd >= 0)
         close(a->fd);

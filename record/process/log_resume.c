@@ -76,7 +76,7 @@ static int open_log_file(int vault_fd, const char *day)
 
 /* Returns the day of the first line as a time; 0 if the line does not begin like
  * `{"time":"2026-01-31`. */
-static int64_t day_of_log_lines(struct slice lines)
+static int64_t read_day_of_log_lines(struct slice lines)
 {
     static const char start[] = "{\"time\":\"";
     struct tm tm = {0};
@@ -91,7 +91,7 @@ void log_directory_resume(struct log_directory *a, int vault_fd)
 {
     struct search s = {.left = buf_slice(&a->lines)};
     char today[CLOCK_TEXT_MAX], day[CLOCK_TEXT_MAX];
-    int64_t day_us = day_of_log_lines(s.left), now_us = clock_wall_us();
+    int64_t day_us = read_day_of_log_lines(s.left), now_us = clock_wall_us();
     if (day_us == 0)
         return;
     clock_utc_day(now_us, today);

@@ -29,7 +29,7 @@ struct orphan {
     struct redact *rules; /* owned: sanitizer with the active rules and the rules of the session */
 };
 
-static bool is_same_vault(const char *vault, struct slice of)
+static bool paths_name_same_vault(const char *vault, struct slice of)
 {
     struct stat a, b;
     char *other = strndup(of.p, of.n);
@@ -119,7 +119,7 @@ static void store_orphan_session(struct search *s, const struct journal_file *f)
     }
     bool done = false;
     if (form_read_session_start(ring_get_session_start(&o.ring), &o.start) == 0 &&
-        is_same_vault(s->vault, o.start.vault) && open_orphan_rules(&o) == 0 &&
+        paths_name_same_vault(s->vault, o.start.vault) && open_orphan_rules(&o) == 0 &&
         store_open(&o.store, &o.start, NULL, NULL) == 0) {
         if (!s->unusable) {
             store_take_over_journal(o.store, &o.ring);

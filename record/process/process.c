@@ -69,7 +69,7 @@ static void write_previous_tools(struct buf *b, const struct tool_list *l)
 
 /* Sends the tools of the server's previous session as a file in memory, if there is such a
  * session. */
-static void recording_on_tools_wanted(void *ctx)
+static void recording_send_previous_tools(void *ctx)
 {
     struct recording *p = ctx;
     const char *vault = store_get_vault_path(p->store);
@@ -205,7 +205,7 @@ static void confine_process_once(struct recording *p)
 
 /* Handles the result of a call of the store. Returns the pause before the next try, in
  * microseconds. */
-static int64_t pause_after_result(struct recording *p, enum store_result result)
+static int64_t handle_store_result(struct recording *p, enum store_result result)
 {
     p->shut = result == STORE_FAILING && store_get_vault_path(p->store) == NULL;
     switch (result) {
@@ -224,7 +224,7 @@ static int64_t pause_after_result(struct recording *p, enum store_result result)
         log_error("the journal is damaged, the rest of the session is not recorded: session=%s",
                   store_session_uid(p->store));
         p->damaged = true;
-        if (ring_set_trouble(&p->ring, RING_FAILING))
+        if (ring_set_recorder_trouble(&p->ring, RING_FAILING))
             send_byte_to_proxy(p, 'c');
         return 0;
     }
@@ -238,7 +238,7 @@ static int64_t store_published_entries(struct recording *p)
     while (!p->damaged) {
         size_t n;
         enum store_result result = store_batch(p->store, &p->ring, &n);
-        int64_t pause_us = pause_after_result(p, result);
+        int64_t pause_us = handle_store_result(p, result);
         if (result == STORE_DONE && n > 0) {
             p->stored_us = clock_mono_us();
             upkeep_checkpoint_if_needed(&p->upkeep);
@@ -250,7 +250,7 @@ static int64_t store_published_entries(struct recording *p)
     return -1;
 }
 
-static void recording_on_pause(void *ctx)
+static void recording_store_during_pause(void *ctx)
 {
     struct recording *p = ctx;
     listen_to_proxy(p);
@@ -266,7 +266,7 @@ static int64_t end_stored_session(struct recording *p)
     upkeep_close(&p->upkeep);
     enum store_result result = store_end_session(p->store, &p->ring);
     if (result != STORE_DONE)
-        return pause_after_result(p, result);
+        return handle_store_result(p, result);
     journal_file_remove(&p->file);
     if (store_step != NULL)
         store_step("removed");
@@ -316,7 +316,7 @@ void process_run_recorder(const struct process_config *cfg)
 {
     static const struct store_calls calls = {.begun = recording_on_session_begun,
                                              .changed = recording_on_changed,
-                                             .tools_wanted = recording_on_tools_wanted,
+                                             .tools_wanted = recording_send_previous_tools,
                                              .escalated = recording_on_escalated};
     struct recording p = {.cfg = cfg, .lock = cfg->lock};
     title_set("mcp-recorder", "mcp-interposer: recorder of %.*s", (int)cfg->start.name.n,
@@ -331,7 +331,7 @@ void process_run_recorder(const struct process_config *cfg)
         exit_after_error("open its store");
     atomic_store(&p.ring.shared->reader_pid, getpid());
     store_take_over_journal(p.store, &p.ring);
-    upkeep_open(&p.upkeep, p.store, cfg->retention, recording_on_pause, &p);
+    upkeep_open(&p.upkeep, p.store, cfg->retention, recording_store_during_pause, &p);
     run_recording(&p);
     exit_recorder(&p, EX_SOFTWARE);
 }

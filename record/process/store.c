@@ -73,7 +73,7 @@ void store_take_over_journal(struct store *s, struct ring *r)
         atomic_store(&k->trying, RING_NONE);
     }
     if (ring_release_records(r))
-        store_notify_change(s);
+        store_run_change_callback(s);
 }
 
 /* Begins a transaction. If the next entry is an escalation, its file is written first, with
@@ -125,7 +125,7 @@ static int fill_batch(struct store *s, struct ring *r, size_t *ret_n)
 }
 
 /* Notes which large bodies the transaction has written, for store_write_bodies_to_disk(). */
-static void note_written_bodies(struct store *s)
+static void remember_written_bodies_range(struct store *s)
 {
     int64_t from, to;
     if (!writer_take_new_bodies_range(s->w, &from, &to))
@@ -155,7 +155,7 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
     s->stuck_n = 0;
     if (st == 0)
         st = fill_batch(s, r, &n);
-    store_report_step("filled");
+    store_call_step_hook("filled");
     if (st == 0)
         st = writer_commit(s->w);
     atomic_store(&r->shared->trying, RING_NONE);
@@ -163,14 +163,14 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
         s->progress = before;
         return store_handle_failure(s, r, st);
     }
-    store_report_step("committed");
+    store_call_step_hook("committed");
     entries_escalate_no_progress(s);
     log_directory_flush(&s->log, s->dir.fd);
-    store_report_step("logged");
+    store_call_step_hook("logged");
     if (ring_release_records(r))
-        store_notify_change(s);
-    store_report_step("released");
-    note_written_bodies(s);
+        store_run_change_callback(s);
+    store_call_step_hook("released");
+    remember_written_bodies_range(s);
     *ret_n = n;
     return store_report_success(s, r);
 }

@@ -62,7 +62,7 @@ struct store {
     char reason[200];
 };
 
-static inline void store_report_step(const char *name)
+static inline void store_call_step_hook(const char *name)
 {
     if (store_step != NULL)
         store_step(name);
@@ -75,7 +75,7 @@ void store_close_writer(struct store *s);
 /* Returns true if the vault was removed, and logs this fact. Checks at most once in after_us
  * microseconds. */
 bool store_vault_was_removed(struct store *s, int64_t after_us);
-void store_notify_change(struct store *s);
+void store_run_change_callback(struct store *s);
 /* The next two functions set shared->trouble and log when the trouble begins or ends. They return
  * the result that the caller must return. */
 enum store_result store_report_success(struct store *s, struct ring *r);

@@ -26,7 +26,7 @@ static int add_session(struct store *s)
         .name = slice_of(s->name),
         .command = slice_of(s->command),
         .host = slice_of(s->host),
-        .record_level = value_text_of_number(&record_levels, s->start->level),
+        .record_level = value_get_word_as_slice(&record_levels, s->start->level),
         .redact_rules = text.n > 0 && !text.failed ? buf_slice(&text) : (struct slice){0},
         .cwd = cwd.n > 0 && !cwd.failed ? buf_slice(&cwd) : (struct slice){0},
         .tools_rule = s->start->tools_rule,
@@ -46,12 +46,12 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
     int64_t t_us = clock_wall_us() - s->start->started_wall_us;
     /* If the session was added already, begin no transaction: on a full disk it would fail. */
     if (s->session_id != 0)
-        return writer_read_position(s->w, s->session_id, ret_position);
+        return writer_read_journal_position(s->w, s->session_id, ret_position);
     int st = writer_begin(s->w, STORE_WAIT_US);
     if (st == 0)
         st = add_session(s);
     if (st == 0)
-        st = writer_read_position(s->w, s->session_id, ret_position);
+        st = writer_read_journal_position(s->w, s->session_id, ret_position);
     if (st == 0 && *ret_position < tail && !ring_is_finished(r)) {
         *ret_position = tail; /* the vault with the earlier rows was removed */
         st = entries_add_gap(s, t_us,
@@ -90,14 +90,14 @@ static void skip_stored_entries(struct store *s, struct ring *r, uint64_t positi
             break;
         }
         n++;
-        if (form_read((enum entry_kind)kind, bytes, &e) == 0 &&
+        if (form_read_entry((enum entry_kind)kind, bytes, &e) == 0 &&
             (kind == ENTRY_INVOCATION || (kind == ENTRY_MESSAGE && e.row.ends_invocation)))
             add_log_line_again(s, &e);
     }
     log_directory_resume(&s->log, s->dir.fd);
     log_directory_flush(&s->log, s->dir.fd);
     if (n > 0 && ring_release_records(r))
-        store_notify_change(s);
+        store_run_change_callback(s);
 }
 
 enum store_result store_open_and_add_session(struct store *s, struct ring *r)
@@ -112,11 +112,11 @@ enum store_result store_open_and_add_session(struct store *s, struct ring *r)
         return store_wait_while_busy(s, r);
     if (opened < 0)
         return store_report_failure(s, r);
-    store_report_step("open");
+    store_call_step_hook("open");
     int st = begin_session(s, r, &position);
     if (st < 0)
         return store_handle_failure(s, r, st);
-    store_report_step("begun");
+    store_call_step_hook("begun");
     s->resumed = true;
     if (s->calls.begun != NULL)
         s->calls.begun(s->ctx, s->dir.fd, s->session_id);
@@ -137,7 +137,7 @@ static int add_damage_event(struct store *s, struct ring *r)
     int64_t t_us = clock_wall_us() - s->start->started_wall_us;
     int st = writer_begin(s->w, STORE_WAIT_US);
     if (st == 0)
-        st = writer_read_position(s->w, s->session_id, &position);
+        st = writer_read_journal_position(s->w, s->session_id, &position);
     if (st == 0 && position < ALL_STORED && ring_count_unread_bytes(r) > 0)
         st = entries_add_gap(s, t_us, "damaged");
     if (st == 0)
@@ -180,13 +180,13 @@ enum store_result store_end_session(struct store *s, struct ring *r)
     if (atomic_load(&r->shared->ended) == 0) {
         if (close_killed_session(s) < 0)
             return store_report_failure(s, r);
-        store_report_step("closed");
+        store_call_step_hook("closed");
         atomic_store(&r->shared->ended, 1);
     }
-    store_report_step("ended");
+    store_call_step_hook("ended");
     writer_set_lock_wait(s->w, STORE_WAIT_US);
-    if ((st = writer_remove_position(s->w, s->session_id)) < 0)
+    if ((st = writer_remove_journal_position(s->w, s->session_id)) < 0)
         return store_handle_failure(s, r, st);
-    store_report_step("forgotten");
+    store_call_step_hook("forgotten");
     return STORE_DONE;
 }

@@ -121,19 +121,19 @@ bool store_vault_was_removed(struct store *s, int64_t after_us)
 
 /* ---- trouble -------------------------------------------------------------------------------- */
 
-void store_notify_change(struct store *s)
+void store_run_change_callback(struct store *s)
 {
     if (s->calls.changed != NULL)
         s->calls.changed(s->ctx);
 }
 
-static void set_trouble(struct store *s, struct ring *r, enum ring_trouble trouble)
+static void report_storage_trouble(struct store *s, struct ring *r, enum ring_trouble trouble)
 {
     if (trouble > s->lost_trouble)
         s->lost_trouble = trouble;
     s->troubled = trouble != RING_FINE;
-    if (ring_set_trouble(r, trouble))
-        store_notify_change(s);
+    if (ring_set_recorder_trouble(r, trouble))
+        store_run_change_callback(s);
 }
 
 /* A disk that was full may have room for the write-ahead log or for the database, but not for both.
@@ -148,7 +148,7 @@ static void checkpoint_to_save_space(struct store *s)
         s->saved_us = 0;
     } else if (s->saved_us == 0 || now - s->saved_us >= STORE_RETRY_US) {
         s->saved_us = now;
-        store_report_step("checkpoint");
+        store_call_step_hook("checkpoint");
         if (writer_checkpoint_wal(s->w) < 0)
             log_debug("checkpoint postponed: %s", writer_error(s->w));
     }
@@ -166,7 +166,7 @@ enum store_result store_report_success(struct store *s, struct ring *r)
     if (all)
         s->portion = 0;
     s->failing = false;
-    set_trouble(s, r, RING_FINE);
+    report_storage_trouble(s, r, RING_FINE);
     return STORE_DONE;
 }
 
@@ -176,14 +176,14 @@ enum store_result store_report_failure(struct store *s, struct ring *r)
         log_warn("cannot record%s: %s", s->start->stop_on_error ? "" : ", messages wait in memory",
                  s->reason);
     s->failing = true;
-    set_trouble(s, r, RING_FAILING);
+    report_storage_trouble(s, r, RING_FAILING);
     return STORE_FAILING;
 }
 
 enum store_result store_wait_while_busy(struct store *s, struct ring *r)
 {
     nanosleep(&(struct timespec){0, STORE_WAIT_US * 1000}, NULL);
-    set_trouble(s, r, RING_BUSY);
+    report_storage_trouble(s, r, RING_BUSY);
     return STORE_BUSY;
 }
 
@@ -198,7 +198,7 @@ enum store_result store_handle_failure(struct store *s, struct ring *r, int st)
     log_directory_discard_lines(&s->log);
     s->resumed = false;
     if (busy) {
-        set_trouble(s, r, RING_BUSY);
+        report_storage_trouble(s, r, RING_BUSY);
         return STORE_BUSY;
     }
     if (store_vault_was_removed(s, 0))

@@ -69,14 +69,14 @@ static unsigned read_letter_pair(const char *p)
     return (unsigned)(unsigned char)p[0] << 8 | (unsigned char)p[1];
 }
 
-static unsigned bucket_of_letter_pair(unsigned pair)
+static unsigned hash_letter_pair(unsigned pair)
 {
     return (pair ^ pair >> 5) % BUCKETS;
 }
 
 static void anchors_add_entry(unsigned pair, size_t rule, size_t letters)
 {
-    uint16_t *head = &anchors.bucket[bucket_of_letter_pair(pair)], *last = head;
+    uint16_t *head = &anchors.bucket[hash_letter_pair(pair)], *last = head;
     assert(anchors.entries_n + 1 < MAX_ENTRIES);
     while (*last != 0)
         last = &anchors.entries[*last].next;
@@ -92,7 +92,7 @@ static void anchors_add_rule(size_t rule)
     size_t n = 0;
     f = f != NULL ? f + 1 : r->form;
     for (; n < WINDOW && *f != '|'; n++)
-        shape_read_atom(&f, (r->flags & SHAPE_FOLD) != 0, &at[n]);
+        shape_read_char_set(&f, (r->flags & SHAPE_FOLD) != 0, &at[n]);
     assert(n == WINDOW || n == WINDOW - 1);
     /* Rules are looked up by the last two letters of their window. */
     unsigned char x[256], y[256];
@@ -104,7 +104,7 @@ static void anchors_add_rule(size_t rule)
 }
 
 /* The first search fills the table: a program that has nothing to sanitize starts without it. */
-static void anchors_open(void)
+static void anchors_fill_table(void)
 {
     if (anchors.ready)
         return;
@@ -128,13 +128,13 @@ static bool shape_rule_may_match(const struct shape_rule *rule, struct slice tex
 
 size_t shapes_find_anchor(struct slice text, size_t from, size_t to)
 {
-    anchors_open();
+    anchors_fill_table();
     shape_form_reset_cache();
     struct shape_scan scan;
     shape_scan_begin(&scan, (struct slice){text.p, to}, from > WINDOW - 2 ? from : WINDOW - 2);
     for (size_t end; (end = shape_scan_next(&scan)) < to;) {
         unsigned pair = read_letter_pair(text.p + end - 1);
-        for (unsigned i = anchors.bucket[bucket_of_letter_pair(pair)]; i != 0;
+        for (unsigned i = anchors.bucket[hash_letter_pair(pair)]; i != 0;
              i = anchors.entries[i].next) {
             const struct entry *e = &anchors.entries[i];
             if (e->pair == pair && end + 1 >= e->letters &&
@@ -161,7 +161,7 @@ static bool hit_comes_first(const struct pending *a, const struct pending *b)
     return a->rule < b->rule;
 }
 
-static size_t end_of_hit(const struct shape_hit *h)
+static size_t get_end_of_hit(const struct shape_hit *h)
 {
     return h->from + h->n;
 }
@@ -170,14 +170,14 @@ static size_t end_of_hit(const struct shape_hit *h)
 static void search_add_hit(struct search *s, struct pending p)
 {
     size_t i = 0;
-    while (i < s->pending_n && end_of_hit(&s->pending[i].hit) <= p.hit.from)
+    while (i < s->pending_n && get_end_of_hit(&s->pending[i].hit) <= p.hit.from)
         i++;
     size_t j = i;
-    while (j < s->pending_n && s->pending[j].hit.from < end_of_hit(&p.hit)) {
+    while (j < s->pending_n && s->pending[j].hit.from < get_end_of_hit(&p.hit)) {
         struct pending *q = &s->pending[j];
         size_t from = size_min(p.hit.from, q->hit.from);
-        size_t end =
-            end_of_hit(&p.hit) > end_of_hit(&q->hit) ? end_of_hit(&p.hit) : end_of_hit(&q->hit);
+        size_t end = get_end_of_hit(&p.hit) > get_end_of_hit(&q->hit) ? get_end_of_hit(&p.hit)
+                                                                      : get_end_of_hit(&q->hit);
         struct pending one = hit_comes_first(q, &p) ? *q : p;
         one.hit.from = from;
         one.hit.n = end - from;
@@ -193,10 +193,10 @@ static void search_add_hit(struct search *s, struct pending p)
  * is left. */
 static bool cut_hit_before_offset(struct shape_hit *h, size_t from)
 {
-    if (end_of_hit(h) <= from || h->n == 0)
+    if (get_end_of_hit(h) <= from || h->n == 0)
         return false;
     if (h->from < from) {
-        h->n = end_of_hit(h) - from;
+        h->n = get_end_of_hit(h) - from;
         h->from = from;
     }
     return true;
@@ -208,7 +208,7 @@ static bool offset_is_in_hit_of_rule(const struct search *s, size_t at, size_t r
 {
     for (size_t i = s->pending_n; i-- > 0;) {
         const struct pending *p = &s->pending[i];
-        if (p->hit.from <= at && at < end_of_hit(&p->hit))
+        if (p->hit.from <= at && at < get_end_of_hit(&p->hit))
             return strcmp(shape_rules[p->rule].name, shape_rules[rule].name) == 0;
     }
     return false;
@@ -217,8 +217,7 @@ static bool offset_is_in_hit_of_rule(const struct search *s, size_t at, size_t r
 static void search_try_anchors_of_window(struct search *s)
 {
     unsigned pair = read_letter_pair(s->text.p + s->end - 1);
-    for (unsigned i = anchors.bucket[bucket_of_letter_pair(pair)]; i != 0;
-         i = anchors.entries[i].next) {
+    for (unsigned i = anchors.bucket[hash_letter_pair(pair)]; i != 0; i = anchors.entries[i].next) {
         const struct entry *e = &anchors.entries[i];
         struct pending p;
         if (e->pair != pair || s->end + 1 < e->letters)
@@ -239,7 +238,8 @@ static void search_try_anchors_of_window(struct search *s)
 static void search_until_hit_is_final(struct search *s)
 {
     while (s->pending_n < MAX_PENDING) {
-        if (s->pending_n > 0 && s->end >= end_of_hit(&s->pending[0].hit) + WINDOW + SHAPE_BACK_MAX)
+        if (s->pending_n > 0 &&
+            s->end >= get_end_of_hit(&s->pending[0].hit) + WINDOW + SHAPE_BACK_MAX)
             return;
         s->end = shape_scan_next(&s->scan);
         if (s->end >= s->text.n)
@@ -255,7 +255,7 @@ static void begin_shape_search(struct search *s, struct slice text, size_t from)
     s->from = from;
     s->masked = 0;
     s->pending_n = 0;
-    anchors_open();
+    anchors_fill_table();
     shape_form_reset_cache();
     /* If `from` is not 0, the previous hit ended there, and a match that begins before `from` may
      * end after it. */
@@ -287,9 +287,10 @@ static bool find_next_pattern_hit(const struct shapes *sh, struct slice text, si
 /* Extends the hit to the end of an overlapping hit. Returns whether the hit grew. */
 static bool hit_extend_over_overlap(struct shape_hit *hit, const struct shape_hit *other)
 {
-    if (other->n == 0 || other->from >= end_of_hit(hit) || end_of_hit(other) <= end_of_hit(hit))
+    if (other->n == 0 || other->from >= get_end_of_hit(hit) ||
+        get_end_of_hit(other) <= get_end_of_hit(hit))
         return false;
-    hit->n = end_of_hit(other) - hit->from;
+    hit->n = get_end_of_hit(other) - hit->from;
     return true;
 }
 
@@ -306,7 +307,7 @@ static void merge_overlapping_hits(const struct shapes *sh, struct shape_hit *hi
             grew = hit_extend_over_overlap(hit, &sh->patterns[i].next) || grew;
     }
     size_t overlapping = 0;
-    while (overlapping < s->pending_n && s->pending[overlapping].hit.from < end_of_hit(hit))
+    while (overlapping < s->pending_n && s->pending[overlapping].hit.from < get_end_of_hit(hit))
         overlapping++;
     memmove(s->pending, s->pending + overlapping,
             (s->pending_n - overlapping) * sizeof *s->pending);
@@ -330,7 +331,7 @@ bool shapes_find_next_hit(const struct shapes *sh, struct slice text, size_t fro
     if (!find_next_pattern_hit(sh, text, from, found, &best))
         return false;
     merge_overlapping_hits(sh, &best);
-    s->from = end_of_hit(&best);
+    s->from = get_end_of_hit(&best);
     *ret = best;
     return true;
 }

@@ -50,7 +50,7 @@ size_t shape_set_letters(const struct shape_set *s, unsigned char ret[256])
     return n;
 }
 
-void shape_read_atom(const char **p, bool fold, struct shape_set *ret)
+void shape_read_char_set(const char **p, bool fold, struct shape_set *ret)
 {
     const char *f = *p;
     *ret = (struct shape_set){{0}};
@@ -97,7 +97,7 @@ static bool match_form_backwards(const char **form, struct slice text, size_t at
         return true;
     struct shape_set set;
     size_t min, max, n = 0;
-    shape_read_atom(&f, false, &set);
+    shape_read_char_set(&f, false, &set);
     read_form_count(&f, &min, &max);
     while (n < at && n < max && shape_set_has_char(&set, text.p[at - n - 1]))
         n++;
@@ -205,7 +205,7 @@ bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t a
         } else if (*f == ')') {
             end = i;
         } else {
-            shape_read_atom(&f, fold, &set);
+            shape_read_char_set(&f, fold, &set);
             read_form_count(&f, &min, &max);
             n = count_chars_of_set(&set, text, i, size_min(max, FORM_FIRST));
             if (n < min)
@@ -347,7 +347,7 @@ static bool slice_is_placeholder(struct slice s)
         s, "example placeholder changeme your_ your- yourtoken yourkey xxxxxx");
 }
 
-bool shape_is_example(struct slice s)
+bool shape_text_is_example(struct slice s)
 {
     size_t up = 1;
     for (size_t i = 1; i < size_min(s.n, 256) && up < 10; i++)

@@ -21,7 +21,7 @@ static size_t skip_chars(struct slice text, size_t i, const char *chars)
 }
 
 /* Returns the end of a token, without dots at the end. */
-static size_t end_of_token(struct slice text, size_t i, size_t most)
+static size_t find_end_of_token(struct slice text, size_t i, size_t most)
 {
     size_t from = i;
     while (i < text.n && i - from < most && is_token68_char(text.p[i]))
@@ -34,7 +34,7 @@ static size_t end_of_token(struct slice text, size_t i, size_t most)
 
 /* Returns the end of a header's value: the end of its line or string, or the beginning of a
  * redaction mark. */
-static size_t end_of_header_value(struct slice text, size_t i, char quote)
+static size_t find_end_of_header_value(struct slice text, size_t i, char quote)
 {
     size_t from = i, stop = size_min(text.n, i + LINE_MAX_LEN);
     for (; i < stop; i++) {
@@ -79,9 +79,9 @@ bool shape_match_bearer(struct slice text, size_t at, struct shape_hit *ret)
     size_t from = skip_chars(text, at + 6, " \t:");
     if (from == at + 6 || !shape_left_edge_is_free(text, at))
         return false;
-    size_t end = end_of_token(text, from, SIZE_MAX);
+    size_t end = find_end_of_token(text, from, SIZE_MAX);
     struct slice v = slice_of_range(text, from, end);
-    return v.n >= 16 && shape_has_varied_characters(v) && !shape_is_example(v) &&
+    return v.n >= 16 && shape_has_varied_characters(v) && !shape_text_is_example(v) &&
            set_shape_hit(ret, from, end);
 }
 
@@ -117,7 +117,7 @@ bool shape_match_basic(struct slice text, size_t at, struct shape_hit *ret)
     size_t from = skip_chars(text, at + 5, " \t:");
     if (from == at + 5 || !shape_left_edge_is_free(text, at))
         return false;
-    size_t end = end_of_token(text, from, SIZE_MAX);
+    size_t end = find_end_of_token(text, from, SIZE_MAX);
     struct slice v = slice_of_range(text, from, end);
     return v.n >= 4 && memchr(v.p, '.', v.n) == NULL && base64_has_user_and_password(v) &&
            set_shape_hit(ret, from, end);
@@ -128,7 +128,7 @@ bool shape_match_digest(struct slice text, size_t at, struct shape_hit *ret)
     size_t from = skip_chars(text, at + 6, " \t");
     if (from == at + 6 || !slice_begins(slice_of_range(text, from, text.n), "username="))
         return false;
-    struct slice v = slice_of_range(text, from, end_of_header_value(text, from, 0));
+    struct slice v = slice_of_range(text, from, find_end_of_header_value(text, from, 0));
     return memmem(v.p, v.n, "%s", 2) == NULL && set_shape_hit(ret, from, from + v.n);
 }
 
@@ -179,26 +179,26 @@ bool shape_match_authorization(struct slice text, size_t at, struct shape_hit *r
     size_t next = skip_chars(text, word, " \t");
     bool scheme_known = next > word && shape_word_is_in_list(scheme, known);
     if (scheme_known && shape_word_is_in_list(scheme, of_pairs)) {
-        struct slice v =
-            slice_of_range(text, next, end_of_header_value(text, next, quote == '"' ? 0 : quote));
+        struct slice v = slice_of_range(
+            text, next, find_end_of_header_value(text, next, quote == '"' ? 0 : quote));
         return memchr(v.p, '=', v.n) != NULL && set_shape_hit(ret, next, next + v.n);
     }
     if (scheme_known)
         from = next;
-    size_t end = end_of_token(text, from, JUDGED);
+    size_t end = find_end_of_token(text, from, JUDGED);
     while (end < text.n && end - from < JUDGED && text.p[end] == ':') /* id:secret */
-        end = end_of_token(text, end + 1, JUDGED);
+        end = find_end_of_token(text, end + 1, JUDGED);
     struct slice v = slice_of_range(text, from, end);
     if (shape_is_template(v) ||
         shape_word_is_in_list(v, "token required missing invalid none null true false"))
         return false;
     if (memmem(v.p, v.n, "://", 3) != NULL || (end < text.n && text.p[end] == '('))
         return false;
-    if (v.n < (scheme_known ? 4 : 8) || shape_is_example(v))
+    if (v.n < (scheme_known ? 4 : 8) || shape_text_is_example(v))
         return false;
     if (!scheme_known && !(shape_has_varied_characters(v) && slice_has_digit(v)))
         return false;
-    return set_shape_hit(ret, from, end_of_token(text, end, SIZE_MAX));
+    return set_shape_hit(ret, from, find_end_of_token(text, end, SIZE_MAX));
 }
 
 bool shape_match_cookie(struct slice text, size_t at, struct shape_hit *ret)
@@ -213,7 +213,7 @@ bool shape_match_cookie(struct slice text, size_t at, struct shape_hit *ret)
         name++;
     if (name == from || name == text.n || text.p[name] != '=')
         return false;
-    size_t end = end_of_header_value(text, from, quote);
+    size_t end = find_end_of_header_value(text, from, quote);
     return end > name + 4 && set_shape_hit(ret, from, end);
 }
 
@@ -233,7 +233,7 @@ bool shape_match_signature(struct slice text, size_t at, struct shape_hit *ret)
         i++;
     shape_work += i - from;
     struct slice v = slice_of_range(text, from, i);
-    return v.n >= 20 && shape_has_varied_characters(v) && !shape_is_example(v) &&
+    return v.n >= 20 && shape_has_varied_characters(v) && !shape_text_is_example(v) &&
            set_shape_hit(ret, from, i);
 }
 

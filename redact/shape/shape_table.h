@@ -70,12 +70,12 @@ static inline bool shape_is_base64(char c) /* both alphabets of base64, without 
     return shape_is_alnum(c) || c == '+' || c == '/' || c == '-' || c == '_';
 }
 
-/* The set of characters that an item of a rule's form matches, such as [a-f0-9]. shape_read_atom()
- * reads the item at *p, and moves *p behind the item. */
+/* The set of characters that an item of a rule's form matches, such as [a-f0-9].
+ * shape_read_char_set() reads the item at *p, and moves *p behind the item. */
 struct shape_set {
     uint64_t bits[4];
 };
-void shape_read_atom(const char **p, bool fold, struct shape_set *ret);
+void shape_read_char_set(const char **p, bool fold, struct shape_set *ret);
 static inline bool shape_set_has_char(const struct shape_set *s, char c)
 {
     return (s->bits[(unsigned char)c >> 6] >> ((unsigned char)c & 63) & 1) != 0;
@@ -98,7 +98,7 @@ bool shape_left_edge_is_free(struct slice text, size_t at);
 /* Whether s is an example: it contains a word such as "example" or a part of the alphabet, repeats
  * letters, or has few different letters. Used for shapes that many texts have. A text with the
  * prefix and length of a provider's token is replaced even if it is an example. */
-bool shape_is_example(struct slice s);
+bool shape_text_is_example(struct slice s);
 /* Whether s has at least two kinds of characters (lower, upper, digit, other), and enough different
  * characters. */
 bool shape_has_varied_characters(struct slice s);

@@ -264,7 +264,7 @@ bool shape_match_aws_secret(struct slice text, size_t at, struct shape_hit *ret)
         }
         shape_work += n + 1;
         struct slice run = {text.p + i, n};
-        if (n == 40 && kinds == 7 && !shape_is_example(run)) {
+        if (n == 40 && kinds == 7 && !shape_text_is_example(run)) {
             ret->from = i;
             ret->n = n;
             return true;
@@ -335,7 +335,7 @@ bool shape_match_url(struct slice text, size_t at, struct shape_hit *ret)
         ret->from = from;
         ret->n = user.n;
         return (slash == 0 || slash > host) && user.n >= 20 && shape_has_varied_characters(user) &&
-               !shape_is_example(user) && memchr(user.p, '.', user.n) == NULL;
+               !shape_text_is_example(user) && memchr(user.p, '.', user.n) == NULL;
     }
     struct slice pass = {text.p + colon + 1, host - colon - 1};
     /* Either this is host:port/path@x, without a password, or the '/' is in the password. */

@@ -245,7 +245,7 @@ static size_t find_end_of_quoted_value(struct slice text, const struct place *p,
     return i;
 }
 
-static size_t end_of_bare_value(struct slice text, const struct place *p, size_t stop)
+static size_t find_end_of_bare_value(struct slice text, const struct place *p, size_t stop)
 {
     size_t i = p->at;
     for (; i < stop; i++) {
@@ -278,7 +278,7 @@ static struct slice read_value_at(struct slice text, struct place *p, size_t mos
         }
         p->quote = 0; /* the value has no closing quote */
     }
-    i = end_of_bare_value(text, p, stop);
+    i = find_end_of_bare_value(text, p, stop);
     size_t n = i - p->at;
     if (i == stop && i < text.n)
         return (struct slice){v, n};
@@ -395,8 +395,8 @@ static bool value_is_path(struct slice v)
 }
 
 /* Whether v is a secret. v is the value of the name `n`, whose values usually are secrets. */
-static bool strong_value_is_secret(struct slice text, const struct name *n, const struct place *p,
-                                   struct slice v)
+static bool value_of_secret_name_is_secret(struct slice text, const struct name *n,
+                                           const struct place *p, struct slice v)
 {
     bool spaces = memchr(v.p, ' ', v.n) != NULL;
     if (v.n < 4 || shape_contains_listed_word(v, "placeholder changeme xxxxxx"))
@@ -438,7 +438,7 @@ static bool weak_value_is_secret(const struct place *p, struct slice v)
     if (v.n < (p->sep == SEP_EQUALS || p->quote != 0 ? 8u : 12u) || value_is_path(v) ||
         has_only_digits(v))
         return false;
-    return shape_has_varied_characters(v) && !shape_is_example(v) &&
+    return shape_has_varied_characters(v) && !shape_text_is_example(v) &&
            (digit || (v.n >= 20 && (p->quote != 0 || p->tight)));
 }
 
@@ -471,7 +471,7 @@ bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret)
     if (p.element &&
         !slice_begins((struct slice){v.p + v.n, (size_t)(text.p + text.n - v.p) - v.n}, "</"))
         return false;
-    if (!(strength == NAME_STRONG ? strong_value_is_secret(text, &n, &p, v)
+    if (!(strength == NAME_STRONG ? value_of_secret_name_is_secret(text, &n, &p, v)
                                   : weak_value_is_secret(&p, v)))
         return false;
     if (v.n == VALUE_HEAD)

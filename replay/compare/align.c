@@ -74,7 +74,7 @@ static int classify_calls(struct map *map, const struct align_call *call, uint32
     return 0;
 }
 
-static void set_call_pair(struct aligning *x, uint32_t i, uint32_t j, bool equal)
+static void pair_two_calls(struct aligning *x, uint32_t i, uint32_t j, bool equal)
 {
     x->to_b[i] = j;
     x->to_a[j] = i;
@@ -94,7 +94,7 @@ static int pair_equal_calls_in_order(struct aligning *x)
         x->to_a[j] = ALIGN_NONE;
     for (uint32_t i = 0; st == 0 && i < x->n; i++)
         if (x->to_b[i] != LCS_NONE)
-            set_call_pair(x, i, x->to_b[i], true);
+            pair_two_calls(x, i, x->to_b[i], true);
     return st;
 }
 
@@ -118,7 +118,7 @@ static void pair_remaining_calls(struct aligning *x, uint32_t i0, uint32_t i1, u
             continue;
         uint32_t j = x->first[list];
         x->first[list] = x->next[j];
-        set_call_pair(x, i, j, equal);
+        pair_two_calls(x, i, j, equal);
     }
 }
 
@@ -147,8 +147,8 @@ static int pair_calls_of_group(struct group *g)
     g->x->distances -= n * m;
     int st = pair_members_by_distance(n, m, compute_distance_in_group, g, partner);
     for (uint32_t i = 0; st == 0 && i < n; i++)
-        set_call_pair(g->x, g->a[a_is_short ? i : partner[i]], g->b[a_is_short ? partner[i] : i],
-                      false);
+        pair_two_calls(g->x, g->a[a_is_short ? i : partner[i]], g->b[a_is_short ? partner[i] : i],
+                       false);
     return st;
 }
 

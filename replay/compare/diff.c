@@ -66,7 +66,7 @@ static bool diff_count_difference(void *ctx, const struct canon_difference *x)
 }
 
 /* Returns how much the requests of two calls differ; for align_calls(). */
-static int diff_request_distance(void *ctx, uint32_t a, uint32_t b)
+static int diff_measure_request_distance(void *ctx, uint32_t a, uint32_t b)
 {
     struct diff *d = ctx;
     const uint32_t call[DIFF_SIDES] = {a, b};
@@ -90,7 +90,7 @@ static int align_sides(struct diff *d)
         .n = a->n,
         .m = b->n,
         .topics = (uint32_t)d->topics.n,
-        .distance = diff_request_distance,
+        .distance = diff_measure_request_distance,
         .ctx = d,
     };
     int st = align_calls(&sides, &d->rows, &d->rows_n);
@@ -272,7 +272,7 @@ static int compare_pair_params(struct looking *l, struct align_row row)
     return l->failed ? MI_ENOMEM : 0;
 }
 
-static struct json_value result_or_error_of_answer(const struct rpc *m)
+static struct json_value get_result_or_error(const struct rpc *m)
 {
     return m->kind == RPC_ERROR ? m->error : m->result;
 }
@@ -321,8 +321,8 @@ static int compare_pair_answers(struct looking *l, struct align_row row)
     l->look->unread = st == 0 && !both;
     if (st < 0 || !both)
         return st;
-    struct json_value value[DIFF_SIDES] = {result_or_error_of_answer(&m[DIFF_A]),
-                                           result_or_error_of_answer(&m[DIFF_B])};
+    struct json_value value[DIFF_SIDES] = {get_result_or_error(&m[DIFF_A]),
+                                           get_result_or_error(&m[DIFF_B])};
     struct slice *a = &value[DIFF_A].text, *b = &value[DIFF_B].text;
     l->part = m[DIFF_A].kind == RPC_ERROR ? DIFF_ERROR : DIFF_RESULT;
     if (m[DIFF_A].kind != m[DIFF_B].kind) {

@@ -26,8 +26,8 @@ struct reach {
 
 /* Extends the reached diagonals by one on each side, within [low, high]. edge: the value of
  * `furthest` for the diagonal next to the range. */
-static void lcs_widen_reach(struct reach *r, int64_t *furthest, int64_t low, int64_t high,
-                            int64_t edge)
+static void lcs_extend_reached_diagonals(struct reach *r, int64_t *furthest, int64_t low,
+                                         int64_t high, int64_t edge)
 {
     if (r->min > low)
         furthest[--r->min - 1] = edge;
@@ -42,7 +42,7 @@ static void lcs_widen_reach(struct reach *r, int64_t *furthest, int64_t low, int
 static bool lcs_step_forward(struct search *s, const struct part *p, struct reach *f,
                              const struct reach *b, bool odd, struct point *ret)
 {
-    lcs_widen_reach(f, s->forward, p->x0 - p->y1, p->x1 - p->y0, -1);
+    lcs_extend_reached_diagonals(f, s->forward, p->x0 - p->y1, p->x1 - p->y0, -1);
     for (int64_t d = f->max; d >= f->min; d -= 2) {
         int64_t below = s->forward[d - 1], above = s->forward[d + 1];
         int64_t x = below < above ? above : below + 1;
@@ -60,7 +60,7 @@ static bool lcs_step_forward(struct search *s, const struct part *p, struct reac
 static bool lcs_step_backward(struct search *s, const struct part *p, struct reach *b,
                               const struct reach *f, bool odd, struct point *ret)
 {
-    lcs_widen_reach(b, s->backward, p->x0 - p->y1, p->x1 - p->y0, INT64_MAX);
+    lcs_extend_reached_diagonals(b, s->backward, p->x0 - p->y1, p->x1 - p->y0, INT64_MAX);
     for (int64_t d = b->max; d >= b->min; d -= 2) {
         int64_t below = s->backward[d - 1], above = s->backward[d + 1];
         int64_t x = below < above ? below : above - 1;

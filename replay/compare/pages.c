@@ -14,7 +14,7 @@ static const char *const lists[][2] = {
 };
 
 /* Returns the member of the result that has the list; NULL if the method does not read a list. */
-static const char *list_name_of_method(struct slice method)
+static const char *get_list_member_of_method(struct slice method)
 {
     for (size_t i = 0; i < MI_COUNT(lists); i++)
         if (slice_is(method, lists[i][0]))
@@ -98,7 +98,7 @@ int pages_open(struct pages *p, struct side *s)
     *p = (struct pages){0};
     for (uint32_t i = 0; st == 0 && i < s->n; i++) {
         struct diff_call c = side_get_call(s, i);
-        if (c.answer != 0 && list_name_of_method(c.method) != NULL)
+        if (c.answer != 0 && get_list_member_of_method(c.method) != NULL)
             st = add_page(p, s, i, &scratch);
     }
     buf_close(&scratch);
@@ -135,7 +135,7 @@ static void append_members_except_list(struct buf *b, struct json_value result, 
     }
 }
 
-static void add_entries(struct buf *b, struct json_value entries)
+static void append_list_entries(struct buf *b, struct json_value entries)
 {
     struct slice key;
     struct json_value v;
@@ -151,14 +151,14 @@ static void add_entries(struct buf *b, struct json_value entries)
 static int add_all_entries(const struct pages *p, struct side *s, const struct page *x,
                            struct json_value result, const char *list, struct buf *b)
 {
-    add_entries(b, json_get(result, list));
+    append_list_entries(b, json_get(result, list));
     while (x->next != PAGES_NONE) {
         struct rpc m;
         x = &p->list[x->next];
         int st = side_read_answer(s, x->call, &m);
         if (st < 0)
             return st;
-        add_entries(b, json_get(m.result, list));
+        append_list_entries(b, json_get(m.result, list));
     }
     buf_addc(b, ']');
     if (x->cursor != 0) /* the list has more pages, which the client did not request */
@@ -169,7 +169,7 @@ static int add_all_entries(const struct pages *p, struct side *s, const struct p
 int pages_append_result(const struct pages *p, struct side *s, uint32_t call, struct buf *b)
 {
     const struct page *x = find_page_of_call(p, call);
-    const char *list = list_name_of_method(side_get_call(s, call).method);
+    const char *list = get_list_member_of_method(side_get_call(s, call).method);
     struct rpc m;
     int st = x != NULL && list != NULL ? side_read_answer(s, call, &m) : MI_ENOENT;
     if (st < 0)

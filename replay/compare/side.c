@@ -18,7 +18,7 @@ void side_close(struct side *s)
 }
 
 /* Returns the target of a topic; empty for tasks, because the server generates their ids. */
-static struct slice target_of_topic(const struct plan_topic *t)
+static struct slice get_comparable_target(const struct plan_topic *t)
 {
     return slice_begins(t->method, "tasks/") ? (struct slice){"", 0} : t->target;
 }
@@ -38,7 +38,7 @@ static int side_add_calls_to_list(struct side *s, const struct diff_rules *rules
     for (; st == 0 && s->listed < end; s->listed++) {
         const struct plan_exchange *x = plan_get_exchange(s->plan, s->listed);
         const struct plan_topic *t = plan_get_topic(s->plan, x->topic);
-        struct slice target = target_of_topic(t);
+        struct slice target = get_comparable_target(t);
         if ((slice_is(t->method, "ping") && x->status == CALL_OK) ||
             (rules->takes != NULL && !rules->takes(rules->ctx, t->method, target)))
             continue;
@@ -79,7 +79,7 @@ struct diff_call side_get_call(const struct side *s, uint32_t call)
     const struct plan_topic *t = plan_get_topic(s->plan, x->topic);
     return (struct diff_call){
         .method = t->method,
-        .target = target_of_topic(t),
+        .target = get_comparable_target(t),
         .seq = source_seq_in_session(x->place),
         .place = x->place,
         .answer = x->answer != PLAN_NONE ? plan_get_step(s->plan, x->answer)->place : 0,

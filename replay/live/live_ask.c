@@ -105,7 +105,7 @@ static int repair_or_replace_answer(struct talk *t, int64_t id, struct slice met
         struct buf why = {0};
         buf_printf(&why, "the server's answer is invalid: %s", finding_meaning(flaw));
         struct json_out j = json_out_to(&t->mended);
-        rpc_out_error(&j, q.id, RPC_INTERNAL_ERROR, buf_str(&why), "malformed-answer");
+        rpc_out_begin_error_answer(&j, q.id, RPC_INTERNAL_ERROR, buf_str(&why), "malformed-answer");
         rpc_out_end(&j);
         st = why.failed ? MI_ENOMEM : 0;
         buf_close(&why);

@@ -36,7 +36,7 @@ static int fail_source(struct talk *t, int st)
 
 /* ---- the recording ---- */
 
-static int add_talk_item(struct talk *t, const struct source_message *m)
+static int add_recorded_message(struct talk *t, const struct source_message *m)
 {
     if (t->n == TALK_NONE - 1 || !GROW(t->items, t->n, t->cap))
         return talk_set_no_memory_error(t);
@@ -89,7 +89,7 @@ int talk_load_recording(struct talk *t)
     struct source_message m;
     int st = MI_ENOENT;
     while (t->source != NULL && (st = source_read_next_message(t->source, &m)) == 0) {
-        st = add_talk_item(t, &m);
+        st = add_recorded_message(t, &m);
         if (st < 0)
             return st;
     }
@@ -118,7 +118,7 @@ static struct slice find_handle_of_other_server(const struct talk *t, struct sli
     return raw;
 }
 
-static int add_handle(struct talk *t, struct json_value recorded, struct json_value live)
+static int add_handle_pair(struct talk *t, struct json_value recorded, struct json_value live)
 {
     struct slice a = json_string_raw(recorded), b = json_string_raw(live);
     if (a.p == NULL || b.p == NULL || slice_eq(find_handle_of_other_server(t, a, true), b))
@@ -143,10 +143,10 @@ int talk_add_handles(struct talk *t, struct json_value recorded, struct json_val
     static const char *const names[] = {"nextCursor", "requestState", "taskId"};
     int st = 0;
     for (size_t i = 0; st == 0 && i < MI_COUNT(names); i++)
-        st = add_handle(t, json_get(recorded, names[i]), json_get(live, names[i]));
+        st = add_handle_pair(t, json_get(recorded, names[i]), json_get(live, names[i]));
     if (st == 0)
-        st = add_handle(t, json_get(json_get(recorded, "task"), "taskId"),
-                        json_get(json_get(live, "task"), "taskId"));
+        st = add_handle_pair(t, json_get(json_get(recorded, "task"), "taskId"),
+                             json_get(json_get(live, "task"), "taskId"));
     return st;
 }
 
@@ -233,7 +233,8 @@ struct edit {
     struct slice at, with; /* in a message, the text `with` will replace the range `at` */
 };
 
-static void add_edit(struct edit *edits, size_t *n, struct slice at, struct slice with)
+static void insert_edit_by_position(struct edit *edits, size_t *n, struct slice at,
+                                    struct slice with)
 {
     if (at.p == NULL || with.p == at.p || *n == EDITS_MAX)
         return;
@@ -252,15 +253,15 @@ int talk_rewrite_message(struct talk *t, const struct rpc *m, struct slice id, b
     struct edit edits[EDITS_MAX];
     size_t n = 0;
     if (m->id.type != JSON_NONE)
-        add_edit(edits, &n, m->id.text, id);
+        insert_edit_by_position(edits, &n, m->id.text, id);
     for (size_t i = 0; i < MI_COUNT(names); i++) {
         struct slice raw = json_string_raw(json_get(inside, names[i]));
         if (raw.p != NULL)
-            add_edit(edits, &n, raw, find_handle_of_other_server(t, raw, to_live));
+            insert_edit_by_position(edits, &n, raw, find_handle_of_other_server(t, raw, to_live));
     }
     struct slice task = json_string_raw(json_get(json_get(inside, "task"), "taskId"));
     if (task.p != NULL)
-        add_edit(edits, &n, task, find_handle_of_other_server(t, task, to_live));
+        insert_edit_by_position(edits, &n, task, find_handle_of_other_server(t, task, to_live));
     buf_clear(out);
     const char *p = m->text.p;
     for (size_t i = 0; i < n; i++) {

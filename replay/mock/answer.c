@@ -31,7 +31,7 @@ int mock_send_answer(struct conversation *s, struct mock_batch *batch, struct sl
     return batch->text.failed ? MI_ENOMEM : 0;
 }
 
-int mock_batch_count_answer(struct conversation *s, struct mock_batch *batch)
+int mock_batch_complete_answer(struct conversation *s, struct mock_batch *batch)
 {
     if (--batch->waiting > 0)
         return 0;
@@ -59,7 +59,7 @@ int mock_send_error(struct conversation *s, struct mock_batch *batch, struct sli
 {
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
-    rpc_out_error(&j, id, code, why, cause);
+    rpc_out_begin_error_answer(&j, id, code, why, cause);
     if (f != NULL)
         misses_add_error_data(&j, f);
     return send_answer(s, batch, &j);
@@ -81,7 +81,7 @@ static int send_unsupported_version_error(struct conversation *s, struct mock_ba
                                                   : json_get(live->params, "protocolVersion");
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
-    rpc_out_error(&j, live->id.text, RPC_UNSUPPORTED_VERSION, why, "version");
+    rpc_out_begin_error_answer(&j, live->id.text, RPC_UNSUPPORTED_VERSION, why, "version");
     json_out_array(&j, "supported");
     if (supported[0] != '\0')
         json_out_str(&j, NULL, supported);
@@ -198,7 +198,8 @@ static int send_default_answer(struct conversation *s, struct mock_batch *batch,
 /* ---- misses ---- */
 
 /* Sets method and target of the finding. The texts of method and target are in s->key. */
-static void set_miss_name(struct conversation *s, const struct rpc *m, struct miss *f)
+static void set_method_and_target_of_miss(struct conversation *s, const struct rpc *m,
+                                          struct miss *f)
 {
     struct rpc_name name = rpc_name(m, &s->key);
     f->method = name.method;
@@ -235,7 +236,7 @@ int mock_answer_unrecorded_request(struct conversation *s, struct mock_batch *ba
         return st < 0 ? st : 0;
     if (client_uses_other_version(s, live))
         f.kind = MISS_VERSION;
-    set_miss_name(s, sanitized, &f);
+    set_method_and_target_of_miss(s, sanitized, &f);
     f.answered_live = live_server_may_answer(s, f.kind);
     st = match_explain_miss(&s->match, sanitized, &f);
     if (st < 0)
@@ -300,7 +301,7 @@ static int report_capabilities(struct conversation *s, const struct rpc *sanitiz
     int st = sanitize_value(&a, pointer, get_client_capabilities(recorded).text);
     if (st == 0)
         st = sanitize_value(&b, pointer, get_client_capabilities(sanitized).text);
-    set_miss_name(s, sanitized, &f);
+    set_method_and_target_of_miss(s, sanitized, &f);
     f.difference[0] = (struct miss_difference){pointer, buf_slice(&a), buf_slice(&b)};
     if (st == 0)
         misses_add_and_log_miss(s->misses, &f, NULL);
@@ -361,7 +362,7 @@ int mock_compare_answer(struct conversation *s, const struct plan_question *q,
                          .is_note = !s->rules->canon.answers,
                          .nearest_seq = source_seq_in_session(q->answer),
                          .differences = 1};
-        set_miss_name(s, &asked, &f);
+        set_method_and_target_of_miss(s, &asked, &f);
         struct slice pointer = slice_of(live->kind == RPC_RESULT ? "/result" : "/error");
         buf_clear(&a);
         buf_clear(&b);

@@ -11,7 +11,7 @@ MI_MUST int mock_send_answer(struct conversation *s, struct mock_batch *batch, s
 MI_MUST int mock_send_error(struct conversation *s, struct mock_batch *batch, struct slice id,
                             int code, const char *why, const char *cause, const struct miss *f);
 /* Counts an answer of the batch as complete; after the last answer, sends and frees the batch. */
-MI_MUST int mock_batch_count_answer(struct conversation *s, struct mock_batch *batch);
+MI_MUST int mock_batch_complete_answer(struct conversation *s, struct mock_batch *batch);
 /* Answers a request that was not recorded: with the default answer of its method, or with an error
  * and a finding. Returns 0, an error, or MOCK_FOR_LIVE: the finding was added, but the request was
  * not answered, and the caller must send it to the live server. */

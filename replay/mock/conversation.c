@@ -160,7 +160,8 @@ static bool may_answer_discover_now(const struct conversation *s, const struct r
     return rpc_method_is(live, "server/discover") && plan_count_exchanges(s->plan) > 0 &&
            plan_get_version(s->plan, true)[0] == '\0' &&
            plan_get_version(s->plan, false)[0] != '\0' &&
-           plan_find_topic(s->plan, slice_of("server/discover"), slice_of("")) == PLAN_NONE;
+           plan_find_method_and_target(s->plan, slice_of("server/discover"), slice_of("")) ==
+               PLAN_NONE;
 }
 
 static int ask_live_server(struct conversation *s, const struct rpc *live, struct mock_batch *batch)
@@ -194,7 +195,7 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
         return answer_unrecorded_request(s, live, live, why, batch);
     int st = 0;
     if (s->forward != NULL && rpc_method_is(live, "initialize"))
-        st = forward_copy_greeting(s, live);
+        st = forward_copy_initialize_request(s, live);
     if (st == 0)
         st = sanitize_live_message(s, live, &sanitized);
     if (st == 0)
@@ -214,7 +215,7 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
     s->misses->counts.matched++;
     st = mock_compare_capabilities(s, &sanitized, x);
     if (st == 0 && s->forward != NULL && !again)
-        st = forward_note_exchange(s, x);
+        st = forward_add_catch_up_exchange(s, x);
     if (st == 0)
         st = load_exchange_outcome(s, x);
     return st < 0 ? st : playback_start(s, live, x, again, fault, batch);
@@ -278,8 +279,8 @@ static int conversation_on_notification(struct conversation *s, const struct rpc
 
 /* Stores the id of a task that the client has created (revision 2025-11-25); later requests of the
  * server must use this id. */
-static int note_client_task(struct conversation *s, const struct plan_question *q,
-                            const struct rpc *live)
+static int store_client_task_id(struct conversation *s, const struct plan_question *q,
+                                const struct rpc *live)
 {
     struct rpc recorded;
     struct json_value live_task = json_get(json_get(live->result, "task"), "taskId");
@@ -313,12 +314,12 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
     struct question *question = playback_remove_question(s, live->id);
     /* `question` is NULL if the live server asked it, or if it is unknown or already answered */
     if (question == NULL)
-        return s->forward != NULL ? forward_answer(s, live) : 0;
+        return s->forward != NULL ? forward_answer_to_live_server(s, live) : 0;
     uint32_t i = plan_get_step(s->plan, question->step)->link;
     struct playback *p = question->playback;
     free(question);
     struct plan_question q = *plan_get_question(s->plan, i);
-    int st = note_client_task(s, &q, live);
+    int st = store_client_task_id(s, &q, live);
     if (st == 0)
         st = sanitize_live_message(s, live, &sanitized);
     if (st == 0)
@@ -394,7 +395,7 @@ static int handle_batch(struct conversation *s, const struct rpc *line)
             m.kind = RPC_INVALID;
         st = conversation_handle_message(s, &m, b);
     } while (st == 0 && json_walk_next(&w, &key, &v));
-    int done = mock_batch_count_answer(s, b);
+    int done = mock_batch_complete_answer(s, b);
     return st < 0 ? st : done;
 }
 
@@ -442,14 +443,14 @@ static int run_playbacks_up_to_now(struct conversation *s)
     return 0;
 }
 
-int conversation_advance(struct conversation *s, int64_t now_us)
+int conversation_send_due_messages(struct conversation *s, int64_t now_us)
 {
     s->now_us = now_us;
     s->full = false;
     return run_playbacks_up_to_now(s);
 }
 
-int conversation_client_hung_up(struct conversation *s, int64_t now_us)
+int conversation_handle_client_hangup(struct conversation *s, int64_t now_us)
 {
     s->now_us = now_us;
     s->hung_up = true;
@@ -464,7 +465,7 @@ int64_t conversation_next_event_us(const struct conversation *s)
     return d != NULL && s->ended == CONVERSATION_RUNNING ? d->at_us : CONVERSATION_NEVER;
 }
 
-enum conversation_end conversation_get_end(const struct conversation *s)
+enum conversation_end conversation_get_end_reason(const struct conversation *s)
 {
     return s->ended;
 }

@@ -44,7 +44,7 @@ struct conversation;
 
 /* Sends a line, newline included, to the client (a fault may truncate the line). The line is valid
  * only during the call. Returns 0; an error; or 1 if the line was sent and the output is now full:
- * then call conversation_advance() when there is room again. */
+ * then call conversation_send_due_messages() when there is room again. */
 typedef int (*conversation_send_fn)(void *ctx, struct slice line);
 /* Called with a line of the recorded server's standard error, without its newline. */
 typedef void (*conversation_stderr_fn)(void *ctx, struct slice line);
@@ -68,16 +68,16 @@ MI_MUST int conversation_handle_long_line(struct conversation *s, struct slice h
                                           int64_t now_us);
 /* Call this function when the client has closed its side: sends delayed messages at once, and drops
  * messages that wait for the client. */
-MI_MUST int conversation_client_hung_up(struct conversation *s, int64_t now_us);
+MI_MUST int conversation_handle_client_hangup(struct conversation *s, int64_t now_us);
 /* Handles a line of the live server, without its newline; {NULL, 0}: the server has ended. */
 MI_MUST int conversation_handle_live_line(struct conversation *s, struct slice line,
                                           int64_t now_us);
 /* Sends the messages that are due. */
-MI_MUST int conversation_advance(struct conversation *s, int64_t now_us);
-/* Returns the time at which conversation_advance() must be called; CONVERSATION_NEVER: no call is
- * needed. */
+MI_MUST int conversation_send_due_messages(struct conversation *s, int64_t now_us);
+/* Returns the time at which conversation_send_due_messages() must be called; CONVERSATION_NEVER: no
+ * call is needed. */
 int64_t conversation_next_event_us(const struct conversation *s);
-enum conversation_end conversation_get_end(const struct conversation *s);
+enum conversation_end conversation_get_end_reason(const struct conversation *s);
 int64_t conversation_exit_status(const struct conversation *s);
 /* Reads some more messages of the recording. Sets *ret_done if all messages were read. */
 MI_MUST int conversation_load_messages(struct conversation *s, bool *ret_done);

@@ -98,7 +98,7 @@ static int forward_send_next_recorded_request(struct conversation *s)
 }
 
 /* Requests a page of tools/list. cursor: JSON text; {NULL, 0} for the first page. */
-static int forward_ask_tools(struct forward *f, struct slice meta, struct slice cursor)
+static int forward_request_tools_page(struct forward *f, struct slice meta, struct slice cursor)
 {
     struct buf b = {0};
     own_write_tools_list(&b, slice_of("0"), meta, cursor);
@@ -113,7 +113,7 @@ static int forward_continue_after_greeting(struct conversation *s, struct slice 
 {
     struct forward *f = s->forward;
     if (f->rules.catch_up && f->noted_n > 0)
-        return forward_ask_tools(f, meta, (struct slice){0});
+        return forward_request_tools_page(f, meta, (struct slice){0});
     return forward_send_waiting_requests(s);
 }
 
@@ -135,7 +135,7 @@ static int forward_on_tools_answer(struct conversation *s, const struct rpc *ans
     if (st < 0)
         return st;
     if (answer->kind == RPC_RESULT && cursor.type == JSON_STRING && f->pages < TOOL_PAGES_MAX)
-        return forward_ask_tools(f, meta_of_pending_request(f), cursor.text);
+        return forward_request_tools_page(f, meta_of_pending_request(f), cursor.text);
     return forward_send_next_recorded_request(s);
 }
 
@@ -164,7 +164,7 @@ static int forward_send_initialize(struct conversation *s)
     return st;
 }
 
-static int forward_on_greeted(struct conversation *s, const struct rpc *answer)
+static int forward_on_initialize_answer(struct conversation *s, const struct rpc *answer)
 {
     struct forward *f = s->forward;
     struct buf b = {0};
@@ -205,11 +205,11 @@ static int forward_start_server(struct conversation *s, bool modern)
 }
 
 /* Handles the answer to a request of the mock server's own. */
-static int forward_on_own_answer(struct conversation *s, const struct rpc *answer)
+static int forward_on_answer_to_own_request(struct conversation *s, const struct rpc *answer)
 {
     switch (s->forward->phase) {
     case FORWARD_GREETING:
-        return forward_on_greeted(s, answer);
+        return forward_on_initialize_answer(s, answer);
     case FORWARD_LEARNING:
         return forward_on_tools_answer(s, answer);
     default: /* FORWARD_CATCHING_UP: the answer is ignored */
@@ -235,7 +235,7 @@ int forward_request(struct conversation *s, const struct rpc *live, struct mock_
     return f->phase == FORWARD_NOT_STARTED ? forward_start_server(s, rpc_is_modern(live)) : 0;
 }
 
-int forward_copy_greeting(struct conversation *s, const struct rpc *live)
+int forward_copy_initialize_request(struct conversation *s, const struct rpc *live)
 {
     struct buf *b = &s->forward->hello;
     buf_clear(b);
@@ -243,7 +243,7 @@ int forward_copy_greeting(struct conversation *s, const struct rpc *live)
     return b->failed ? MI_ENOMEM : 0;
 }
 
-int forward_note_exchange(struct conversation *s, uint32_t exchange)
+int forward_add_catch_up_exchange(struct conversation *s, uint32_t exchange)
 {
     struct forward *f = s->forward;
     if (!f->rules.catch_up || f->phase != FORWARD_NOT_STARTED)
@@ -290,7 +290,7 @@ int forward_notification(struct conversation *s, const struct rpc *live)
     return st < 0 ? st : f->calls->send(f->ctx, live->text);
 }
 
-int forward_answer(struct conversation *s, const struct rpc *live)
+int forward_answer_to_live_server(struct conversation *s, const struct rpc *live)
 {
     struct forward *f = s->forward;
     struct forward_question **at = &f->questions;
@@ -354,7 +354,7 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
     struct slice with[REWRITE_COUNT] = {0};
     if (f->own != 0 && rpc_id_equals_number(m->id, f->own)) {
         f->own = 0;
-        return forward_on_own_answer(s, m);
+        return forward_on_answer_to_own_request(s, m);
     }
     const struct forward_pending *found = find_forwarded_request(f, m->id);
     if (found == NULL)

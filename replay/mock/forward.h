@@ -55,15 +55,15 @@ size_t forward_pending(const struct forward *f);
 /* ---- lines of the client ---- */
 
 /* Stores the client's initialize, which is answered from the recording. */
-MI_MUST int forward_copy_greeting(struct conversation *s, const struct rpc *live);
+MI_MUST int forward_copy_initialize_request(struct conversation *s, const struct rpc *live);
 /* Stores which recorded exchange has answered a request. */
-MI_MUST int forward_note_exchange(struct conversation *s, uint32_t exchange);
+MI_MUST int forward_add_catch_up_exchange(struct conversation *s, uint32_t exchange);
 /* Sends a request to the live server, which must answer it. */
 MI_MUST int forward_request(struct conversation *s, const struct rpc *live,
                             struct mock_batch *batch);
 MI_MUST int forward_notification(struct conversation *s, const struct rpc *live);
 /* Sends the client's answer if it answers a request of the live server; drops it otherwise. */
-MI_MUST int forward_answer(struct conversation *s, const struct rpc *live);
+MI_MUST int forward_answer_to_live_server(struct conversation *s, const struct rpc *live);
 
 /* ---- the live server ---- */
 

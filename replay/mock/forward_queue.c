@@ -136,7 +136,7 @@ int forward_free_request(struct conversation *s, struct forward_pending *p)
 {
     struct mock_batch *batch = p->batch;
     free_pending_request(p);
-    return batch != NULL ? mock_batch_count_answer(s, batch) : 0;
+    return batch != NULL ? mock_batch_complete_answer(s, batch) : 0;
 }
 
 int forward_send_pending_request(struct conversation *s, struct forward_pending *p,

@@ -35,9 +35,9 @@ int mock_tools_remove_hidden(struct conversation *s, const struct playback *p)
     int st = tool_rule_remove_tools(&s->tools, m.result, &c, &cut, NULL, NULL);
     if (st == 0 && c.n > 0) {
         struct buf seen = {0};
-        size_t n = changes_text_size(&c, all);
+        size_t n = changes_compute_changed_size(&c, all);
         if (buf_reserve(&seen, n)) {
-            changes_write_text(&c, all, seen.p);
+            changes_write_changed_text(&c, all, seen.p);
             seen.n = n;
             buf_close(&s->body);
             s->body = seen;
@@ -57,8 +57,8 @@ static int refuse_hidden_tool_call(struct conversation *s, struct mock_batch *ba
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
     struct slice target = rpc_target(live);
-    rpc_out_error(&j, live->id.text, RPC_INVALID_PARAMS, why,
-                  finding_name(tool_call_finding_of_verdict(v)));
+    rpc_out_begin_error_answer(&j, live->id.text, RPC_INVALID_PARAMS, why,
+                               finding_name(tool_call_finding_of_verdict(v)));
     json_out_quoted(&j, "method", live->method);
     if (target.p != NULL)
         json_out_quoted(&j, rpc_method_is(live, "tools/call") ? "tool" : "target", target);

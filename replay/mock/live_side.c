@@ -43,7 +43,7 @@ static void live_side_read_lines_and_notify(struct live_side *l)
     l->on_turn(l->ctx, st < 0 ? st : 0);
 }
 
-static void live_side_on_ready(struct ev_loop *loop, ev_io *w, int revents)
+static void live_side_on_fd_ready(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
     live_side_read_lines_and_notify(w->data);
@@ -52,8 +52,8 @@ static void live_side_on_ready(struct ev_loop *loop, ev_io *w, int revents)
 static void live_side_on_wait_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
-    /* Stop the timer here: live_side_after_event() starts it again, perhaps with a longer delay. An
-     * active timer would keep its shorter delay. */
+    /* Stop the timer here: live_side_update_watchers() starts it again, perhaps with a longer
+     * delay. An active timer would keep its shorter delay. */
     ev_timer_stop(loop, w);
     live_side_read_lines_and_notify(w->data);
 }
@@ -69,7 +69,7 @@ static void live_side_watch_fd(struct live_side *l, ev_io *w, int fd, int events
     ev_io_start(l->loop, w);
 }
 
-void live_side_after_event(struct live_side *l, bool full)
+void live_side_update_watchers(struct live_side *l, bool full)
 {
     int in = -1, out = -1;
     bool waits = false, runs = l->live != NULL && !l->ended;
@@ -78,7 +78,7 @@ void live_side_after_event(struct live_side *l, bool full)
     live_side_watch_fd(l, &l->read_watch, full ? -1 : in, EV_READ);
     /* If no data waits to be written, EV_READ still reports that the server has closed the pipe. */
     live_side_watch_fd(l, &l->write_watch, out, waits ? EV_WRITE : EV_READ);
-    int64_t next_us = runs && !full ? live_next_wait_us(l->live) : -1;
+    int64_t next_us = runs && !full ? live_get_us_until_next_receive(l->live) : -1;
     if (next_us < 0) {
         ev_timer_stop(l->loop, &l->wait_timer);
     } else if (!ev_is_active(&l->wait_timer) ||
@@ -100,7 +100,7 @@ bool live_side_output_is_full(const struct live_side *l)
 
 /* ---- calls of forward.h ---- */
 
-static int live_side_start(void *ctx)
+static int live_side_start_server(void *ctx)
 {
     struct live_side *l = ctx;
     struct buf error = {0};
@@ -133,12 +133,12 @@ static int live_side_record_message(void *ctx, bool from_client, struct slice me
 int live_side_open(struct live_side *l, const struct live_side_config *cfg, struct ev_loop *loop,
                    live_side_line_fn on_line, live_side_turn_fn on_turn, void *ctx)
 {
-    static const struct forward_calls calls = {live_side_start, live_side_send,
+    static const struct forward_calls calls = {live_side_start_server, live_side_send,
                                                live_side_record_message, live_side_append_end_text};
     *l = (struct live_side){
         .cfg = cfg, .loop = loop, .on_line = on_line, .on_turn = on_turn, .ctx = ctx};
-    ev_init(&l->read_watch, live_side_on_ready);
-    ev_init(&l->write_watch, live_side_on_ready);
+    ev_init(&l->read_watch, live_side_on_fd_ready);
+    ev_init(&l->write_watch, live_side_on_fd_ready);
     ev_init(&l->wait_timer, live_side_on_wait_timer);
     l->read_watch.data = l->write_watch.data = l->wait_timer.data = l;
     return cfg->argv != NULL ? forward_open(&l->forward, &cfg->rules, &calls, l) : 0;
@@ -149,7 +149,7 @@ void live_side_close(struct live_side *l)
     if (l->forward == NULL)
         return;
     l->ended = true;
-    live_side_after_event(l, true);
+    live_side_update_watchers(l, true);
     (void)live_close(l->live, LIVE_SIDE_GRACE_US);
     forward_close(l->forward);
     l->live = NULL;

@@ -53,7 +53,7 @@ MI_MUST int live_side_open(struct live_side *l, const struct live_side_config *c
                            live_side_turn_fn on_turn, void *ctx);
 void live_side_close(struct live_side *l);
 /* Call this function at the end of each event. full: the client does not read. */
-void live_side_after_event(struct live_side *l, bool full);
+void live_side_update_watchers(struct live_side *l, bool full);
 bool live_side_output_is_full(const struct live_side *l);
 
 #endif

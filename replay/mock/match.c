@@ -62,7 +62,7 @@ static bool request_may_repeat_in_any_order(const struct rpc *r)
            rpc_method_is(r, "server/discover");
 }
 
-static bool topic_may_repeat_in_any_order(const struct plan_topic *t)
+static bool requests_may_repeat_in_any_order(const struct plan_topic *t)
 {
     return slice_is(t->method, "ping") || slice_is(t->method, "initialize") ||
            slice_is(t->method, "server/discover");
@@ -154,7 +154,7 @@ static int find_next_expected_request(struct match *m, uint32_t *ret)
                 return st;
         }
         *ret = m->expected;
-        if (!topic_may_repeat_in_any_order(
+        if (!requests_may_repeat_in_any_order(
                 plan_get_topic(m->plan, plan_get_exchange(m->plan, m->expected)->topic)))
             return 0;
     }
@@ -244,7 +244,7 @@ static int compare_with_nearest_request(struct nearest *n, uint32_t i)
 static int find_nearest_request(struct match *m, const struct rpc *request, struct slice method,
                                 struct slice target, struct nearest *n)
 {
-    uint32_t topic = plan_find_topic(m->plan, method, target);
+    uint32_t topic = plan_find_method_and_target(m->plan, method, target);
     size_t tried = 0;
     *n = (struct nearest){.m = m, .request = request, .exchange = PLAN_NONE};
     for (uint32_t i = topic != PLAN_NONE ? plan_get_topic(m->plan, topic)->first : PLAN_NONE;

@@ -94,12 +94,12 @@ static void mock_server_after_event(struct mock *m)
     mock_server_flush(m);
     mock_server_set_watcher(m, &m->read_watch,
                             !m->in_ended && !m->full && !live_side_output_is_full(&m->live));
-    live_side_after_event(&m->live, m->full);
+    live_side_update_watchers(&m->live, m->full);
     mock_set_due_timer(m);
     bool sent = outbox_count_bytes(&m->box) == 0;
     if (sent && line_count_partial_bytes(&m->lines) == 0)
         chunk_free_spare_memory(); /* frees the memory of large messages, which are rare */
-    switch (conversation_get_end(m->conversation)) {
+    switch (conversation_get_end_reason(m->conversation)) {
     case CONVERSATION_RUNNING:
         if (m->in_ended && sent && conversation_count_playbacks(m->conversation) == 0)
             ev_break(m->loop, EVBREAK_ALL);
@@ -142,7 +142,7 @@ static void mock_on_stderr(void *ctx, struct slice line)
 static void mock_handle_line(struct mock *m, enum line_result result, const struct line *line)
 {
     struct slice text = {line->p, line->n};
-    if (conversation_get_end(m->conversation) != CONVERSATION_RUNNING)
+    if (conversation_get_end_reason(m->conversation) != CONVERSATION_RUNNING)
         return;
     int st = result == LINE_TOO_LONG
                  ? conversation_handle_long_line(m->conversation, text, clock_mono_us())
@@ -159,7 +159,7 @@ static void mock_handle_end_of_input(struct mock *m)
     stream_close(&m->in);
     if (line_take_unfinished_line(&m->lines, &line) == LINE_READY)
         mock_handle_line(m, LINE_READY, &line);
-    int st = m->failed ? 0 : conversation_client_hung_up(m->conversation, clock_mono_us());
+    int st = m->failed ? 0 : conversation_handle_client_hangup(m->conversation, clock_mono_us());
     if (st < 0)
         mock_server_fail(m, st);
     ev_now_update(m->loop);
@@ -203,7 +203,7 @@ static void mock_read_available_lines(struct mock *m)
 static int mock_on_live_line(void *ctx, struct slice line)
 {
     struct mock *m = ctx;
-    if (conversation_get_end(m->conversation) != CONVERSATION_RUNNING)
+    if (conversation_get_end_reason(m->conversation) != CONVERSATION_RUNNING)
         return 0;
     int st = conversation_handle_live_line(m->conversation, line, clock_mono_us());
     return st < 0 ? st : outbox_count_bytes(&m->box) >= OUT_HIGH;
@@ -236,7 +236,7 @@ static void mock_on_due_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct mock *m = w->data;
-    int st = conversation_advance(m->conversation, clock_mono_us());
+    int st = conversation_send_due_messages(m->conversation, clock_mono_us());
     if (st < 0)
         mock_server_fail(m, st);
     mock_server_after_event(m);
@@ -254,7 +254,7 @@ static void mock_on_load_idle(struct ev_loop *loop, ev_idle *w, int revents)
     mock_server_after_event(m);
 }
 
-static void mock_on_leave_timer(struct ev_loop *loop, ev_timer *w, int revents)
+static void mock_stop_on_leave_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)w, (void)revents;
     ev_break(loop, EVBREAK_ALL);
@@ -352,7 +352,7 @@ static int mock_log_and_write_results(struct mock *m)
                  buf_str(&text));
     buf_close(&text);
     int status = c->missed > 0 || c->unanswered > 0 || never > 0 ? MOCK_MISMATCH
-                 : conversation_get_end(m->conversation) == CONVERSATION_SERVER_ENDED
+                 : conversation_get_end_reason(m->conversation) == CONVERSATION_SERVER_ENDED
                      ? (int)conversation_exit_status(m->conversation)
                      : MOCK_FINE;
     write_reports(m, status);
@@ -380,7 +380,7 @@ static void start_watchers(struct mock *m)
     ev_io_init(&m->read_watch, mock_server_on_readable, m->in.fd, EV_READ);
     ev_io_init(&m->write_watch, mock_server_on_writable, m->out.fd, EV_WRITE);
     ev_init(&m->due_timer, mock_on_due_timer);
-    ev_timer_init(&m->leave_timer, mock_on_leave_timer, LEAVE_S, 0.);
+    ev_timer_init(&m->leave_timer, mock_stop_on_leave_timer, LEAVE_S, 0.);
     ev_idle_init(&m->load_watch, mock_on_load_idle);
     m->read_watch.data = m->write_watch.data = m->due_timer.data = m->load_watch.data = m;
     for (size_t i = 0; i < MI_COUNT(numbers); i++) {
@@ -455,7 +455,7 @@ int mock_run(struct mock_config *cfg)
     if (mock_server_start(&m) == 0) {
         ev_run(m.loop, 0);
         status = mock_log_and_write_results(&m);
-        if (conversation_get_end(m.conversation) == CONVERSATION_CRASH)
+        if (conversation_get_end_reason(m.conversation) == CONVERSATION_CRASH)
             kill(getpid(), SIGKILL); /* the fault `crash`; the reports are already written */
     }
     mock_server_close(&m);

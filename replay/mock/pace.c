@@ -15,7 +15,7 @@ int64_t pace_compute_send_time(const struct pace *p, struct pace_mark mark, int6
     return due > earliest ? due : earliest;
 }
 
-int64_t pace_max_wait_us(int64_t waited_us, bool cancelled)
+int64_t pace_get_wait_before_error_us(int64_t waited_us, bool cancelled)
 {
     if (waited_us < 0)
         waited_us = 0;
@@ -24,8 +24,8 @@ int64_t pace_max_wait_us(int64_t waited_us, bool cancelled)
     return waited_us + PACE_SLACK_US;
 }
 
-int64_t pace_wait_limit_us(const struct pace *p, struct pace_mark mark, int64_t t_us,
-                           int64_t due_us)
+int64_t pace_compute_client_deadline_us(const struct pace *p, struct pace_mark mark, int64_t t_us,
+                                        int64_t due_us)
 {
     double wait = (double)(t_us - mark.t_us) / (p->speed > 0 ? p->speed : 1);
     wait = wait < 0 ? 0 : wait < PACE_LATE_MAX_US ? wait : PACE_LATE_MAX_US;

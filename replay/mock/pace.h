@@ -34,12 +34,12 @@ int64_t pace_compute_send_time(const struct pace *p, struct pace_mark mark, int6
                                int64_t last_us, bool gap);
 /* Returns how long a request without a recorded answer waits for its error. cancelled: the client
  * cancelled the request after waited_us; else the recording ended waited_us after the request. */
-int64_t pace_max_wait_us(int64_t waited_us, bool cancelled);
+int64_t pace_get_wait_before_error_us(int64_t waited_us, bool cancelled);
 /* Returns the time until which a message waits for the client. The message was recorded at t_us and
  * is due at due_us. mark: the moment at which the client reached its last position in the
  * recording. */
-int64_t pace_wait_limit_us(const struct pace *p, struct pace_mark mark, int64_t t_us,
-                           int64_t due_us);
+int64_t pace_compute_client_deadline_us(const struct pace *p, struct pace_mark mark, int64_t t_us,
+                                        int64_t due_us);
 /* Parses a speed such as "0", "1" or "2.5", up to 1e6. 0 or MI_EINVAL. */
 MI_MUST int pace_parse_speed(const char *text, struct pace *ret);
 

@@ -10,7 +10,7 @@
 
 /* ---- start and end ---- */
 
-static void link_playback(struct conversation *s, struct playback *p, bool idle)
+static void add_playback_to_list(struct conversation *s, struct playback *p, bool idle)
 {
     struct playback **list = idle ? &s->idle : &s->playbacks;
     p->idle = idle;
@@ -22,7 +22,7 @@ static void link_playback(struct conversation *s, struct playback *p, bool idle)
     s->playbacks_n += !idle;
 }
 
-static void unlink_playback(struct conversation *s, struct playback *p)
+static void remove_playback_from_list(struct conversation *s, struct playback *p)
 {
     if (p->prev != NULL)
         p->prev->next = p->next;
@@ -53,7 +53,7 @@ static struct playback *make_playback(struct conversation *s, struct slice id, s
     }
     p->exchange = p->at = PLAN_NONE;
     p->began_us = p->not_before_us = s->now_us;
-    link_playback(s, p, false);
+    add_playback_to_list(s, p, false);
     return p;
 }
 
@@ -65,9 +65,9 @@ int playback_end_and_free(struct conversation *s, struct playback *p)
     for (struct question *q = s->questions; q != NULL; q = q->next)
         if (q->playback == p)
             q->playback = NULL;
-    unlink_playback(s, p);
+    remove_playback_from_list(s, p);
     free(p);
-    return batch != NULL ? mock_batch_count_answer(s, batch) : 0;
+    return batch != NULL ? mock_batch_complete_answer(s, batch) : 0;
 }
 
 struct playback *playback_find_by_request_id(struct conversation *s, struct json_value id)
@@ -105,12 +105,12 @@ int playback_wake_all_playbacks(struct conversation *s)
 
 /* Whether the client has not yet reached the position that the recorded client had reached before
  * this step (plan_step.after), but may still reach it. */
-static bool client_may_reach_position(const struct conversation *s, const struct plan_step *step)
+static bool client_may_still_catch_up(const struct conversation *s, const struct plan_step *step)
 {
     return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;
 }
 
-static int note_reached_position(struct conversation *s, uint64_t place, int64_t t_us)
+static int advance_position_in_recording(struct conversation *s, uint64_t place, int64_t t_us)
 {
     if (place <= s->reached)
         return 0;
@@ -122,7 +122,7 @@ static int note_reached_position(struct conversation *s, uint64_t place, int64_t
 /* Returns the step that the playback sends next; PLAN_NONE: no more steps are known. */
 static uint32_t playback_get_next_step(struct conversation *s, const struct playback *p)
 {
-    return p->at == PLAN_NONE ? plan_get_list(s->plan, p->list)->first
+    return p->at == PLAN_NONE ? plan_get_step_list(s->plan, p->list)->first
                               : plan_get_step(s->plan, p->at)->next;
 }
 
@@ -166,7 +166,7 @@ static int catch_up_all_playbacks(struct conversation *s, struct playback *befor
 
 int playback_send_earlier_messages(struct conversation *s, uint64_t place, int64_t t_us)
 {
-    int st = note_reached_position(s, place, t_us);
+    int st = advance_position_in_recording(s, place, t_us);
     return st < 0 ? st : catch_up_all_playbacks(s, NULL, place);
 }
 
@@ -198,7 +198,7 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
         s->misses->counts.faults++;
         p->not_before_us += fault->delay_us;
     }
-    int st = note_reached_position(s, x->place, x->t_us);
+    int st = advance_position_in_recording(s, x->place, x->t_us);
     if (st == 0 && !again)
         st = catch_up_all_playbacks(s, p, x->place);
     p->mark = (struct pace_mark){p->not_before_us, x->t_us};
@@ -208,7 +208,8 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
 int playback_start_step_list(struct conversation *s, struct plan_anchor list, struct pace_mark mark,
                              struct slice token)
 {
-    if (plan_get_list(s->plan, list)->first == PLAN_NONE && !plan_step_list_may_grow(s->plan, list))
+    if (plan_get_step_list(s->plan, list)->first == PLAN_NONE &&
+        !plan_step_list_may_grow(s->plan, list))
         return 0;
     struct playback *p = make_playback(s, (struct slice){0}, token, (struct slice){0});
     if (p == NULL)
@@ -248,7 +249,7 @@ static int playback_give_error_when_due(struct conversation *s, struct playback 
 {
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
     bool cancelled = x->outcome == PLAN_CANCELLED || x->lsp_cancelled != 0;
-    int64_t due = p->began_us + pace_max_wait_us(x->end_us - x->t_us, cancelled);
+    int64_t due = p->began_us + pace_get_wait_before_error_us(x->end_us - x->t_us, cancelled);
     if (s->hung_up && (cancelled || !source_info(s->source)->cut_off))
         return playback_end_and_free(s, p);
     if (due > s->now_us && !s->hung_up)
@@ -266,8 +267,8 @@ static int playback_handle_list_end(struct conversation *s, struct playback *p)
     if (p->exchange == PLAN_NONE) {
         due_heap_remove(&s->heap, &p->due);
         if (!p->idle) {
-            unlink_playback(s, p);
-            link_playback(s, p, true);
+            remove_playback_from_list(s, p);
+            add_playback_to_list(s, p, true);
         }
         return 0;
     }
@@ -314,7 +315,7 @@ static int playback_send_answer(struct conversation *s, struct playback *p,
     }
     int st = step_send_answer(s, p, step);
     if (st == 0)
-        st = note_reached_position(s, step->place, step->t_us);
+        st = advance_position_in_recording(s, step->place, step->t_us);
     if (st == 0 && !p->again && s->ended == CONVERSATION_RUNNING)
         st = playback_start_step_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
                                       (struct pace_mark){s->now_us, x->end_us}, p->token);
@@ -379,7 +380,8 @@ int playback_run(struct conversation *s, struct playback *p)
             if (!plan_is_finished(s->plan))
                 return playback_wait_until_woken(s, p);
             if (p->ending_us == 0)
-                p->ending_us = s->now_us + pace_max_wait_us(step->t_us - busy_us, false);
+                p->ending_us =
+                    s->now_us + pace_get_wait_before_error_us(step->t_us - busy_us, false);
             if (p->ending_us > s->now_us)
                 return due_heap_set_time(&s->heap, &p->due, p->ending_us);
         }
@@ -390,8 +392,8 @@ int playback_run(struct conversation *s, struct playback *p)
             due = p->not_before_us;
         if (due > s->now_us)
             return due_heap_set_time(&s->heap, &p->due, due);
-        int64_t limit = pace_wait_limit_us(&now, s->reached_mark, step->t_us, due);
-        if (client_may_reach_position(s, step) && step->place >= p->catch_up && limit > s->now_us)
+        int64_t limit = pace_compute_client_deadline_us(&now, s->reached_mark, step->t_us, due);
+        if (client_may_still_catch_up(s, step) && step->place >= p->catch_up && limit > s->now_us)
             return playback_wait_for_client_until(s, p, limit);
         if (step->kind == PLAN_ANSWER)
             return playback_send_answer_in_order(s, p, step);
@@ -415,8 +417,8 @@ static int wake_idle_playbacks(struct conversation *s)
         next = p->next;
         int st = 0;
         if (playback_get_next_step(s, p) != PLAN_NONE) {
-            unlink_playback(s, p);
-            link_playback(s, p, false);
+            remove_playback_from_list(s, p);
+            add_playback_to_list(s, p, false);
             st = due_heap_set_time(&s->heap, &p->due, s->now_us);
         } else if (!plan_step_list_may_grow(s->plan, p->list)) {
             st = playback_end_and_free(s, p);

@@ -99,7 +99,7 @@ struct conversation {
     int64_t exit_status;
     enum conversation_end ended;
     bool hung_up;
-    bool full;              /* the output is full: nothing is sent until conversation_advance() */
+    bool full; /* the output is full: nothing is sent until conversation_send_due_messages() */
     bool capabilities_seen; /* the client's capabilities were compared */
     bool catching_up;       /* catch_up_all_playbacks() is running: answers are not sent now */
 };

@@ -31,7 +31,7 @@ static int send_rewritten_message(struct conversation *s, struct slice with[REWR
     return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
 }
 
-static int send_question(struct conversation *s, struct playback *p, uint32_t step)
+static int send_recorded_request(struct conversation *s, struct playback *p, uint32_t step)
 {
     char id[32];
     struct slice with[REWRITE_COUNT] = {0};
@@ -133,7 +133,7 @@ int step_send_answer(struct conversation *s, struct playback *p, const struct pl
     return st < 0 ? st : send_answer_text(s, p, step->in_batch);
 }
 
-static bool message_is_log(struct slice message)
+static bool message_is_log_notification(struct slice message)
 {
     struct rpc m;
     return memmem(message.p, message.n, "notifications", 13) != NULL &&
@@ -158,12 +158,12 @@ int step_send_message(struct conversation *s, struct playback *p, uint32_t i)
         s->send_stderr(s->send_ctx, buf_slice(&s->body));
         return 0;
     }
-    if (p->no_log && step->kind == PLAN_NOTE && message_is_log(buf_slice(&s->body)))
+    if (p->no_log && step->kind == PLAN_NOTE && message_is_log_notification(buf_slice(&s->body)))
         return 0;
     p->last_us = s->now_us;
     p->after_note = step->kind != PLAN_QUESTION;
     if (step->kind == PLAN_QUESTION)
-        return send_question(s, p, i);
+        return send_recorded_request(s, p, i);
     return step->kind == PLAN_CANCEL ? send_cancel_of_question(s, step->link)
                                      : send_notification(s, p, step);
 }

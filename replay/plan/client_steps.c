@@ -18,7 +18,8 @@ static int find_message_topic(struct plan *p, const struct rpc *rpc, uint32_t *r
     struct rpc_name name = rpc_name(rpc, &p->key);
     if (rpc->kind == RPC_NOTIFICATION)
         name.target.n = 0;
-    return p->key.failed ? MI_ENOMEM : plan_find_or_add_topic(p, name.method, name.target, ret);
+    return p->key.failed ? MI_ENOMEM
+                         : plan_find_or_add_method_target(p, name.method, name.target, ret);
 }
 
 /* Adds exchange i to its topic, and makes room in p->listens if the exchange is a subscription. */
@@ -67,7 +68,7 @@ int plan_add_client_request(struct plan *p, const struct source_message *m, cons
     if (plan_exchange_is_subscription(p, i))
         p->listens[p->listens_n++] = (struct listen){plan_hash_id(p, rpc->id), i};
     if (rpc_is_modern(rpc))
-        plan_note_version(p, true, json_get(rpc->meta, META_VERSION));
+        plan_store_protocol_version(p, true, json_get(rpc->meta, META_VERSION));
     buf_clear(&p->key);
     canon_write_request(&p->key, rpc, p->rules);
     if (p->key.failed)
@@ -78,10 +79,10 @@ int plan_add_client_request(struct plan *p, const struct source_message *m, cons
         st = map_put(&p->token_map, p->exchanges[i].token_hash, i);
     if (plan_may_cause_messages(p->topics[topic].method)) {
         plan_activate_exchange(p, i);
-        plan_note_stimulus(p, i);
+        plan_set_exchange_order(p, i);
     }
-    plan_note_task_request(p, i, m->place);
-    plan_note_event(p, m->place, (struct plan_anchor){ANCHOR_REQUEST, i}, !p->topics[topic].reads);
+    plan_link_request_to_task(p, i, m->place);
+    plan_add_event(p, m->place, (struct plan_anchor){ANCHOR_REQUEST, i}, !p->topics[topic].reads);
     return st;
 }
 
@@ -134,14 +135,14 @@ int plan_add_client_notification(struct plan *p, const struct source_message *m,
     t->last_notification = i;
     if (t->live_notification == PLAN_NONE)
         t->live_notification = i;
-    plan_note_event(p, m->place, (struct plan_anchor){ANCHOR_NOTIFICATION, i},
-                    !plan_method_needs_no_reaction(t->method));
+    plan_add_event(p, m->place, (struct plan_anchor){ANCHOR_NOTIFICATION, i},
+                   !plan_method_needs_no_reaction(t->method));
     return 0;
 }
 
 /* Returns the hash of the task that the client's answer creates (revision 2025-11-25), which the
  * server then polls; 0: no task. */
-static uint64_t task_hash_of_answer(struct plan *p, struct slice body)
+static uint64_t hash_task_of_answer(struct plan *p, struct slice body)
 {
     struct rpc rpc;
     if (body.p == NULL || memmem(body.p, body.n, "taskId", 6) == NULL || rpc_read(body, &rpc) < 0)
@@ -158,10 +159,10 @@ int plan_add_client_answer(struct plan *p, const struct source_message *m, struc
     }
     p->questions[i].answer = m->place;
     p->questions[i].answered_us = m->t_us;
-    uint64_t task = task_hash_of_answer(p, body);
-    plan_note_question_answered(p, i, task != 0);
-    plan_note_task_answer(p, p->questions[i].owner, i, m->place);
-    plan_note_event(p, m->place, (struct plan_anchor){ANCHOR_CLIENT_ANSWER, i},
-                    !p->questions[i].polls);
+    uint64_t task = hash_task_of_answer(p, body);
+    plan_handle_answered_question(p, i, task != 0);
+    plan_set_task_cause_to_answer(p, p->questions[i].owner, i, m->place);
+    plan_add_event(p, m->place, (struct plan_anchor){ANCHOR_CLIENT_ANSWER, i},
+                   !p->questions[i].polls);
     return task != 0 ? map_put(&p->task_map, task, i) : 0;
 }

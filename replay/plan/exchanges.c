@@ -97,7 +97,7 @@ int plan_finish(struct plan *p, bool server_ended)
     if (p->last.kind == ANCHOR_REQUEST && p->exchanges[p->last.i].outcome == PLAN_PENDING)
         plan_append_step_to_exchange(p, p->last.i, step);
     else
-        plan_append_step(p, plan_list_of_anchor(p, p->last_quiet), step);
+        plan_append_step(p, plan_get_steps_after_anchor(p, p->last_quiet), step);
     return 0;
 }
 
@@ -152,14 +152,14 @@ bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange)
     return p->finished || p->exchanges[exchange].outcome != PLAN_PENDING;
 }
 
-const struct plan_list *plan_get_list(struct plan *p, struct plan_anchor a)
+const struct plan_list *plan_get_step_list(struct plan *p, struct plan_anchor a)
 {
-    return plan_list_of_anchor(p, a);
+    return plan_get_steps_after_anchor(p, a);
 }
 
 uint32_t plan_use_next_notification(struct plan *p, struct slice method)
 {
-    uint32_t topic = plan_find_topic(p, method, (struct slice){"", 0});
+    uint32_t topic = plan_find_method_and_target(p, method, (struct slice){"", 0});
     if (topic == PLAN_NONE)
         return PLAN_NONE;
     struct plan_topic *t = &p->topics[topic];

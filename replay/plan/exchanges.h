@@ -186,14 +186,15 @@ const struct plan_step *plan_get_step(const struct plan *p, uint32_t i);
 const struct plan_question *plan_get_question(const struct plan *p, uint32_t i);
 const struct plan_topic *plan_get_topic(const struct plan *p, uint32_t i);
 uint32_t plan_count_topics(const struct plan *p);
-uint32_t plan_find_topic(const struct plan *p, struct slice method, struct slice target);
+uint32_t plan_find_method_and_target(const struct plan *p, struct slice method,
+                                     struct slice target);
 /* Returns the group of requests whose canonical form has this hash; NULL if there is none so
  * far. */
 struct plan_group *plan_find_group(struct plan *p, uint64_t hash);
 /* Whether the list inside the exchange is complete: the outcome is known, or there are no more
  * messages. */
 bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange);
-const struct plan_list *plan_get_list(struct plan *p, struct plan_anchor a);
+const struct plan_list *plan_get_step_list(struct plan *p, struct plan_anchor a);
 /* Whether more steps may be added to this list, which must not be inside an exchange. */
 bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a);
 /* Whether, after the position `place`, the recording has only ends of subscriptions until the

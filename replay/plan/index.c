@@ -33,8 +33,8 @@ static bool method_is_read_only(struct slice method)
 /* ---- topics ---- */
 
 /* Returns the map key of the topic, even if the topic does not exist yet. A key is never 0. */
-static uint64_t topic_map_key(const struct plan *p, struct slice method, struct slice target,
-                              uint32_t *ret)
+static uint64_t compute_topic_map_key(const struct plan *p, struct slice method,
+                                      struct slice target, uint32_t *ret)
 {
     uint64_t h = rpc_id_hash(method) * 31 + rpc_id_hash(target);
     h = h != 0 ? h : 1;
@@ -47,16 +47,17 @@ static uint64_t topic_map_key(const struct plan *p, struct slice method, struct 
     }
 }
 
-uint32_t plan_find_topic(const struct plan *p, struct slice method, struct slice target)
+uint32_t plan_find_method_and_target(const struct plan *p, struct slice method, struct slice target)
 {
     uint32_t i;
-    (void)topic_map_key(p, method, target, &i);
+    (void)compute_topic_map_key(p, method, target, &i);
     return i;
 }
 
-int plan_find_or_add_topic(struct plan *p, struct slice method, struct slice target, uint32_t *ret)
+int plan_find_or_add_method_target(struct plan *p, struct slice method, struct slice target,
+                                   uint32_t *ret)
 {
-    uint64_t key = topic_map_key(p, method, target, ret);
+    uint64_t key = compute_topic_map_key(p, method, target, ret);
     if (*ret != PLAN_NONE)
         return 0;
     int st = PLAN_ROOM(p, topics);

@@ -52,7 +52,7 @@ void plan_insert_inside_exchange(struct plan *p, uint32_t exchange, uint32_t ste
         x->inside.last = step;
 }
 
-struct plan_list *plan_list_of_anchor(struct plan *p, struct plan_anchor a)
+struct plan_list *plan_get_steps_after_anchor(struct plan *p, struct plan_anchor a)
 {
     switch (a.kind) {
     case ANCHOR_REQUEST:
@@ -69,7 +69,7 @@ struct plan_list *plan_list_of_anchor(struct plan *p, struct plan_anchor a)
     }
 }
 
-void plan_note_event(struct plan *p, uint64_t place, struct plan_anchor event, bool causes)
+void plan_add_event(struct plan *p, uint64_t place, struct plan_anchor event, bool causes)
 {
     bool quiet = event.kind != ANCHOR_REQUEST;
     p->reached = place;
@@ -137,7 +137,7 @@ static void append_step_after_cause(struct plan *p, struct plan_anchor cause, ui
     struct plan_step *s = &p->steps[step];
     if (p->reached > cause_place && s->place - p->reached < PLAN_NONE)
         s->after = (uint32_t)(s->place - p->reached);
-    plan_append_step(p, plan_list_of_anchor(p, cause), step);
+    plan_append_step(p, plan_get_steps_after_anchor(p, cause), step);
 }
 
 void plan_insert_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
@@ -177,7 +177,7 @@ void plan_place_notification(struct plan *p, uint32_t step, bool log)
 
 /* ---- questions ---- */
 
-void plan_note_stimulus(struct plan *p, uint32_t exchange)
+void plan_set_exchange_order(struct plan *p, uint32_t exchange)
 {
     if (p->last_t_us - p->stimulus_us > PLAN_BURST_US)
         p->burst++;
@@ -197,7 +197,7 @@ static bool exchange_is_likelier_cause(const struct plan_exchange *a, const stru
 
 /* Returns the exchange of the stimulus that most likely caused a question: in the last burst, the
  * first stimulus to which the server has not reacted. PLAN_NONE: there is no such stimulus. */
-static uint32_t find_question_stimulus(const struct plan *p)
+static uint32_t find_likely_cause_of_question(const struct plan *p)
 {
     uint32_t found = PLAN_NONE, looked = 0;
     for (uint32_t i = p->active_last; i != PLAN_NONE && looked < CAUSE_LOOK;
@@ -210,14 +210,14 @@ static uint32_t find_question_stimulus(const struct plan *p)
     return found;
 }
 
-int plan_assign_question(struct plan *p, uint32_t question, bool after_notification)
+int plan_add_question_to_exchange(struct plan *p, uint32_t question, bool after_notification)
 {
     struct plan_question *q = &p->questions[question];
     if (p->active_n == 0 || (after_notification && p->cause.kind == ANCHOR_NOTIFICATION)) {
         append_step_after_cause(p, p->cause_quiet, p->cause_place, q->step);
         return 0;
     }
-    q->owner = p->active_n == 1 ? p->active_first : find_question_stimulus(p);
+    q->owner = p->active_n == 1 ? p->active_first : find_likely_cause_of_question(p);
     if (q->owner != PLAN_NONE) {
         p->exchanges[q->owner].order = 0;
         p->exchanges[q->owner].questioned = true;
@@ -247,14 +247,14 @@ static void make_steps_wait_for_answer(struct plan *p, const struct plan_questio
         x->gate = q->step;
 }
 
-void plan_note_question_answered(struct plan *p, uint32_t question, bool with_task)
+void plan_handle_answered_question(struct plan *p, uint32_t question, bool with_task)
 {
     const struct plan_question *q = &p->questions[question];
     if (!exchange_is_pending(p, q->owner))
         return;
     make_steps_wait_for_answer(p, q);
     if (!with_task)
-        plan_note_stimulus(p, q->owner);
+        plan_set_exchange_order(p, q->owner);
 }
 
 /* Call this function before the exchange is answered. Adds to the exchange some of the questions

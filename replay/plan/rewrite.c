@@ -5,7 +5,7 @@
 
 /* Returns the id of the task that a message names in its params, or in the related-task member of
  * its `_meta`. */
-static struct json_value task_id_in_message(const struct rpc *m)
+static struct json_value find_task_id_in_message(const struct rpc *m)
 {
     struct json_value id = json_get(m->params, "taskId");
     if (id.type == JSON_NONE)
@@ -33,7 +33,7 @@ static struct json_value find_value_to_rewrite(const struct rpc *m, enum rewrite
     case REWRITE_REQUEST_ID:
         return json_get(m->params, "requestId");
     case REWRITE_TASK:
-        return task_id_in_message(m);
+        return find_task_id_in_message(m);
     default:
         return (struct json_value){0};
     }

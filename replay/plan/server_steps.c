@@ -98,8 +98,8 @@ static int plan_add_server_stream(struct plan *p, const struct source_message *m
     return 0;
 }
 
-static int plan_add_server_cancel(struct plan *p, const struct source_message *m,
-                                  const struct rpc *rpc)
+static int plan_add_server_cancellation(struct plan *p, const struct source_message *m,
+                                        const struct rpc *rpc)
 {
     uint64_t hash = plan_hash_id(p, rpc->request_id);
     uint32_t step;
@@ -132,7 +132,7 @@ static uint32_t find_pending_task_result(struct plan *p, const struct rpc *rpc)
         return PLAN_NONE;
     buf_clear(&p->key);
     json_unescape(&p->key, json_string_raw(task));
-    uint32_t topic = plan_find_topic(p, slice_of("tasks/result"), buf_slice(&p->key));
+    uint32_t topic = plan_find_method_and_target(p, slice_of("tasks/result"), buf_slice(&p->key));
     if (topic == PLAN_NONE)
         return PLAN_NONE;
     uint32_t x = p->topics[topic].last;
@@ -155,7 +155,7 @@ int plan_add_server_notification(struct plan *p, const struct source_message *m,
     if (rpc_method_is(rpc, "notifications/progress"))
         return plan_add_server_progress(p, m, rpc);
     if (rpc_method_is(rpc, "notifications/cancelled"))
-        return plan_add_server_cancel(p, m, rpc);
+        return plan_add_server_cancellation(p, m, rpc);
     uint64_t hash;
     uint32_t task = plan_find_named_task(p, rpc, &hash);
     struct json_value stream = json_get(rpc->meta, META_SUBSCRIPTION);
@@ -207,7 +207,7 @@ int plan_add_server_request(struct plan *p, const struct source_message *m, cons
                                .after = {PLAN_NONE, PLAN_NONE},
                                .polls = plan_method_needs_no_reaction(rpc->method)};
     if (owner == PLAN_NONE)
-        return plan_assign_question(p, i, rpc_method_is(rpc, "roots/list"));
+        return plan_add_question_to_exchange(p, i, rpc_method_is(rpc, "roots/list"));
     p->questions[i].owner = owner;
     plan_append_step_to_exchange(p, owner, step);
     return 0;
@@ -226,11 +226,11 @@ int plan_add_server_answer(struct plan *p, const struct source_message *m, struc
     if (body.p != NULL && slice_is(p->topics[p->exchanges[i].topic].method, "initialize")) {
         struct rpc rpc;
         if (rpc_read(body, &rpc) == 0)
-            plan_note_version(p, false, json_get(rpc.result, "protocolVersion"));
+            plan_store_protocol_version(p, false, json_get(rpc.result, "protocolVersion"));
     }
     plan_deactivate_exchange(p, i, true);
     struct plan_exchange *x = &p->exchanges[i];
-    st = plan_note_new_task(p, i, m->kind == RPC_RESULT ? body : (struct slice){0}, m->place);
+    st = plan_store_new_task(p, i, m->kind == RPC_RESULT ? body : (struct slice){0}, m->place);
     if (st < 0)
         return st;
     plan_append_step_to_exchange(p, i, step);
@@ -243,8 +243,8 @@ int plan_add_server_answer(struct plan *p, const struct source_message *m, struc
         make_step_wait_for_events(p, step, x->place, p->reached);
     else if (x->lsp_cancelled != 0 && m->place - x->lsp_cancelled < PLAN_NONE)
         p->steps[step].behind = (uint32_t)(m->place - x->lsp_cancelled);
-    plan_note_event(p, m->place, (struct plan_anchor){ANCHOR_OUTCOME, i},
-                    !p->topics[x->topic].reads);
+    plan_add_event(p, m->place, (struct plan_anchor){ANCHOR_OUTCOME, i},
+                   !p->topics[x->topic].reads);
     if (p->active_n == 0)
         plan_insert_early_messages(p);
     return 0;

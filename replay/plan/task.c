@@ -26,7 +26,7 @@ static void set_task_cause(struct plan *p, uint32_t task, struct plan_anchor cau
         p->tasks[task] = (struct plan_task){cause, place};
 }
 
-void plan_note_task_request(struct plan *p, uint32_t exchange, uint64_t place)
+void plan_link_request_to_task(struct plan *p, uint32_t exchange, uint64_t place)
 {
     struct plan_exchange *x = &p->exchanges[exchange];
     const struct plan_topic *t = &p->topics[x->topic];
@@ -37,7 +37,8 @@ void plan_note_task_request(struct plan *p, uint32_t exchange, uint64_t place)
         set_task_cause(p, x->task, (struct plan_anchor){ANCHOR_REQUEST, exchange}, place);
 }
 
-void plan_note_task_answer(struct plan *p, uint32_t exchange, uint32_t question, uint64_t place)
+void plan_set_task_cause_to_answer(struct plan *p, uint32_t exchange, uint32_t question,
+                                   uint64_t place)
 {
     if (exchange != PLAN_NONE)
         set_task_cause(p, p->exchanges[exchange].task,
@@ -54,7 +55,7 @@ static struct json_value make_task_id(const struct rpc *answer)
     return flat ? json_get(answer->result, "taskId") : nested;
 }
 
-int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice answer, uint64_t place)
+int plan_store_new_task(struct plan *p, uint32_t exchange, struct slice answer, uint64_t place)
 {
     struct rpc rpc;
     struct plan_exchange *x = &p->exchanges[exchange];

@@ -16,13 +16,14 @@
  * one. *ret_hash: hash of the task's id; 0: the message names no task. */
 uint32_t plan_find_named_task(struct plan *p, const struct rpc *rpc, uint64_t *ret_hash);
 /* Call this function for a request of the client, which may name a task. */
-void plan_note_task_request(struct plan *p, uint32_t exchange, uint64_t place);
+void plan_link_request_to_task(struct plan *p, uint32_t exchange, uint64_t place);
 /* Call this function when the client has answered a question in this exchange. */
-void plan_note_task_answer(struct plan *p, uint32_t exchange, uint32_t question, uint64_t place);
+void plan_set_task_cause_to_answer(struct plan *p, uint32_t exchange, uint32_t question,
+                                   uint64_t place);
 /* Call this function for the server's answer to a request, before the answer is added to the
  * exchange. */
-MI_MUST int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice answer,
-                               uint64_t place);
+MI_MUST int plan_store_new_task(struct plan *p, uint32_t exchange, struct slice answer,
+                                uint64_t place);
 
 MI_MUST int plan_add_early_message(struct plan *p, uint64_t task_hash, uint32_t step);
 /* Adds the remaining early messages to lists of steps. No answer has named the tasks of these

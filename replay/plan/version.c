@@ -2,7 +2,7 @@
 
 #include "wire/json/text.h"
 
-void plan_note_version(struct plan *p, bool modern, struct json_value v)
+void plan_store_protocol_version(struct plan *p, bool modern, struct json_value v)
 {
     char *version = p->version[modern];
     size_t n;

@@ -5,6 +5,6 @@
 #include "replay/plan/tables.h"
 
 /* Stores the revision, unless another one was stored before. */
-void plan_note_version(struct plan *p, bool modern, struct json_value v);
+void plan_store_protocol_version(struct plan *p, bool modern, struct json_value v);
 
 #endif

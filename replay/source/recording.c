@@ -56,7 +56,7 @@ int source_read_next_message(struct source *s, struct source_message *ret)
 int source_read_body(struct source *s, uint64_t place, struct buf *b)
 {
     if (s->q != NULL)
-        return source_session_body(s, place, b);
+        return source_read_session_body(s, place, b);
     const struct source_row *r = source_find_row_at(s, place);
     if (r == NULL || !r->has_body) {
         buf_clear(&s->error);

@@ -77,7 +77,7 @@ struct one {
     int status;
 };
 
-static bool source_on_body_row(void *ctx, const struct query_message *m)
+static bool source_copy_body_of_row(void *ctx, const struct query_message *m)
 {
     struct one *o = ctx;
     if (m->is_large) {
@@ -109,7 +109,7 @@ static int read_ahead_bodies(struct source *s, uint64_t place)
     return st < 0 ? source_session_fail(s, st) : p.failed ? MI_ENOMEM : 0;
 }
 
-int source_session_body(struct source *s, uint64_t place, struct buf *b)
+int source_read_session_body(struct source *s, uint64_t place, struct buf *b)
 {
     const struct part *part = source_get_part_of_position(s, place);
     const struct source_row *r = source_find_row_at(s, place);
@@ -129,7 +129,7 @@ int source_session_body(struct source *s, uint64_t place, struct buf *b)
     struct one o = {.s = s, .uid = slice_of(part->uid), .b = b, .status = MI_ENOENT};
     int64_t seq = (int64_t)source_seq_in_session(place);
     buf_clear(&s->error);
-    int st = query_timeline(s->q, part->session_id, seq, seq, source_on_body_row, NULL, &o);
+    int st = query_timeline(s->q, part->session_id, seq, seq, source_copy_body_of_row, NULL, &o);
     if (st < 0)
         return source_session_fail(s, st);
     if (o.status == MI_EIO)

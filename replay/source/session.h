@@ -7,6 +7,6 @@
 
 /* Reads the next rows into s->rows. 0, MI_ENOENT (no more pages), MI_ESTORE or MI_ENOMEM. */
 MI_MUST int source_read_next_page(struct source *s);
-MI_MUST int source_session_body(struct source *s, uint64_t place, struct buf *b);
+MI_MUST int source_read_session_body(struct source *s, uint64_t place, struct buf *b);
 
 #endif

@@ -175,8 +175,8 @@ static struct slice get_text_of_span(const struct differences *g, struct span s)
 }
 
 /* Whether the live server no longer has the method, tool or resource. */
-static bool feature_is_gone(const struct verify *v, const struct rpc *request,
-                            const struct rpc *live)
+static bool live_server_lacks_feature(const struct verify *v, const struct rpc *request,
+                                      const struct rpc *live)
 {
     int64_t code = 0;
     if (live->kind == RPC_ERROR && json_int(live->error_code, &code) &&
@@ -206,12 +206,12 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
                             both_errors ? live->error : live->result, &rules,
                             verifier_on_difference, g);
     struct verify_result *r = g->r;
-    r->verdict =
-        r->differences == 0 ? VERIFY_MATCH
-        : g->entry_gone || (recorded->kind == RPC_RESULT && feature_is_gone(v, request, live))
-            ? VERIFY_GONE
-        : g->all_schema ? VERIFY_SCHEMA
-                        : VERIFY_CHANGED;
+    r->verdict = r->differences == 0 ? VERIFY_MATCH
+                 : g->entry_gone || (recorded->kind == RPC_RESULT &&
+                                     live_server_lacks_feature(v, request, live))
+                     ? VERIFY_GONE
+                 : g->all_schema ? VERIFY_SCHEMA
+                                 : VERIFY_CHANGED;
     return st < 0 || g->text.failed ? talk_set_no_memory_error(&v->talk) : 0;
 }
 
@@ -219,7 +219,7 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
 
 /* Sets the verdict of a request without an answer. was_sent: false if the server had already
  * ended. */
-static void note_missing_answer(struct verify *v, bool was_sent, struct verify_result *r)
+static void set_verdict_of_missing_answer(struct verify *v, bool was_sent, struct verify_result *r)
 {
     bool ended = v->talk.ended;
     buf_clear(&v->reason);
@@ -245,7 +245,7 @@ static int verify_request(struct verify *v, const struct rpc *request, const str
     int64_t began = clock_mono_us();
     int st = talk_send_and_await_answer(&v->talk, request, &live, &answered);
     if (st == 0 && !answered) {
-        note_missing_answer(v, was_sent, r);
+        set_verdict_of_missing_answer(v, was_sent, r);
     } else if (st == 0) {
         r->took_us = clock_mono_us() - began;
         st = talk_add_handles(&v->talk, recorded->result, live.result);

@@ -110,7 +110,7 @@ static int batch_handle_answer(struct exporter *x, enum otlp_signal signal,
     int64_t rejected;
     int st = 0;
     verdict_read_answer_body(a->body, &text, &rejected);
-    enum verdict v = verdict_by_http_status(a->status, signal);
+    enum verdict v = verdict_choose_by_http_status(a->status, signal);
     if (v != VERDICT_TAKEN)
         batch_describe_answer(x, signal, a->status, buf_slice(&text));
     switch (v) {
@@ -118,7 +118,7 @@ static int batch_handle_answer(struct exporter *x, enum otlp_signal signal,
         batch_handle_partial_success(x, signal, a->status, buf_slice(&text), rejected);
         break;
     case VERDICT_LATER:
-        x->wait_ms = verdict_wait_ms(a->retry_after_s);
+        x->wait_ms = verdict_limit_retry_wait(a->retry_after_s);
         st = TARGET_LOST;
         break;
     case VERDICT_BATCH_REFUSED:

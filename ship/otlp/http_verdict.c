@@ -6,7 +6,7 @@
 
 #define TEXT_MAX 512 /* longest message of the collector that is shown, in bytes */
 
-enum verdict verdict_by_http_status(int status, enum otlp_signal signal)
+enum verdict verdict_choose_by_http_status(int status, enum otlp_signal signal)
 {
     if (status >= 200 && status < 300)
         return VERDICT_TAKEN;
@@ -30,7 +30,7 @@ enum verdict verdict_by_http_status(int status, enum otlp_signal signal)
     }
 }
 
-int64_t verdict_wait_ms(int64_t retry_after_s)
+int64_t verdict_limit_retry_wait(int64_t retry_after_s)
 {
     if (retry_after_s <= 0)
         return 0;

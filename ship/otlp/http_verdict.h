@@ -14,12 +14,12 @@ enum verdict {
     VERDICT_CLIENT_REFUSED  /* the collector accepts nothing: a wrong URL, or no permission */
 };
 
-enum verdict verdict_by_http_status(int status, enum otlp_signal signal);
+enum verdict verdict_choose_by_http_status(int status, enum otlp_signal signal);
 
 #define VERDICT_WAIT_MAX_MS INT64_C(3600000)
 /* Returns how long to wait, at most one hour. retry_after_s: value of Retry-After; 0: there was
  * none. */
-int64_t verdict_wait_ms(int64_t retry_after_s);
+int64_t verdict_limit_retry_wait(int64_t retry_after_s);
 
 /* largest number of rejected items that is read; a batch has fewer items */
 #define VERDICT_COUNT_MAX 1000000

@@ -142,7 +142,7 @@ int otlp_logs_add_event(struct reading *r, const struct query_event *e)
     if (slice_is(e->kind, EVENT_FINDING_ADDED))
         return otlp_logs_add_event_findings(r, e);
     struct happened h = {.r = r, .e = e};
-    int64_t seq = otlp_event_seq(e);
+    int64_t seq = otlp_read_seq_of_event(e);
     int st = seq > 0 ? lookup_find_request(r->x, r->s->s, seq, otlp_logs_on_call, &h) : 0;
     if (st == 0 && h.e != NULL)
         otlp_add_event(batch_get_request(r->x, OTLP_LOGS, r->s, 1), r->s, e, &h.origin);

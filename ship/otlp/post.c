@@ -30,7 +30,7 @@ static size_t post_on_body(char *p, size_t size, size_t n, void *ctx)
     return x->answer_n <= POST_READ && !x->answer.failed ? bytes : 0;
 }
 
-static bool post_must_end(const struct post *x)
+static bool post_must_be_aborted(const struct post *x)
 {
     return x->t->stop() || (x->t->until_us != 0 && clock_mono_us() >= x->t->until_us);
 }
@@ -39,7 +39,7 @@ static bool post_must_end(const struct post *x)
 static int post_on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     (void)a, (void)b, (void)c, (void)d;
-    return post_must_end(ctx);
+    return post_must_be_aborted(ctx);
 }
 
 /* ---- opening ---- */
@@ -161,7 +161,7 @@ int post_send(struct post *p, const char *path, struct slice body, struct post_a
     if (code == CURLE_OUT_OF_MEMORY || p->answer.failed)
         return MI_ENOMEM;
     if (code != CURLE_OK && !too_long) {
-        if (post_must_end(p))
+        if (post_must_be_aborted(p))
             return TARGET_STOPPED;
         buf_clear(&p->error);
         buf_printf(&p->error, "%s: %s", buf_str(&p->base),

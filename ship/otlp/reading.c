@@ -123,7 +123,7 @@ static void reading_add_durations(struct reading *r)
 
 /* Sends the batch if it is full. The caller must first advance the session's position (r->w), so
  * that rows in the batch are not read again. Returns false if the round must end. */
-static bool reading_send_if_full(struct reading *r)
+static bool reading_send_batch_if_full(struct reading *r)
 {
     r->missed |= r->status < 0;
     r->w->saved = false;
@@ -142,7 +142,7 @@ static bool otlp_reading_on_message(void *ctx, const struct query_message *m)
 {
     struct reading *r = ctx;
     int64_t call;
-    r->status = walk_note_message(r->w, m, &call);
+    r->status = walk_update_open_calls(r->w, m, &call);
     struct closing c = {.x = r->x, .s = r->s, .m = m, .end_us = m->t_us};
     if (r->status == 0)
         r->status = reading_update_operations(r, m->seq);
@@ -160,7 +160,7 @@ static bool otlp_reading_on_message(void *ctx, const struct query_message *m)
     }
     if (r->status == 0 && m->finding.n > 0)
         r->status = logs_add_message(r, m);
-    return reading_send_if_full(r);
+    return reading_send_batch_if_full(r);
 }
 
 static bool otlp_reading_on_event(void *ctx, const struct query_event *e)
@@ -168,14 +168,14 @@ static bool otlp_reading_on_event(void *ctx, const struct query_event *e)
     struct reading *r = ctx;
     r->status = otlp_logs_add_event(r, e);
     r->w->event = e->id;
-    return reading_send_if_full(r);
+    return reading_send_batch_if_full(r);
 }
 
 static bool otlp_reading_on_old_message(void *ctx, const struct query_message *m)
 {
     struct reading *r = ctx;
     int64_t call;
-    r->status = walk_note_message(r->w, m, &call);
+    r->status = walk_update_open_calls(r->w, m, &call);
     return r->status == 0;
 }
 
@@ -208,16 +208,16 @@ static int reading_end_session(struct reading *r)
 {
     int64_t seq;
     r->status = reading_update_operations(r, r->w->seq);
-    while (r->status == 0 && (seq = walk_take_open_call(r->w)) != 0) {
+    while (r->status == 0 && (seq = walk_remove_first_open_call(r->w)) != 0) {
         struct closing c = {.x = r->x, .s = r->s, .end_us = r->w->t_us};
         r->status = otlp_reading_add_call(r, &c, seq);
-        (void)reading_send_if_full(r);
+        (void)reading_send_batch_if_full(r);
     }
     for (size_t i = 0; r->status == 0 && i < r->operations.n; i++) {
         if (r->operations.operation[i].closing_seq != 0)
             continue;
         r->status = otlp_reading_add_operation(r, &r->operations.operation[i]);
-        (void)reading_send_if_full(r);
+        (void)reading_send_batch_if_full(r);
     }
     if (r->status == 0)
         otlp_add_session_duration(&r->x->durations[OTLP_SESSION], r->s, session_duration_us(r));

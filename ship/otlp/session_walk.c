@@ -67,7 +67,7 @@ static void close_call(struct walk *w, const struct query_message *m, int64_t *r
     remove_open_call(w, at);
 }
 
-int walk_note_message(struct walk *w, const struct query_message *m, int64_t *ret_call)
+int walk_update_open_calls(struct walk *w, const struct query_message *m, int64_t *ret_call)
 {
     *ret_call = 0;
     if (m->kind == KIND_REQUEST && m->origin == ROW_PEER) {
@@ -82,7 +82,7 @@ int walk_note_message(struct walk *w, const struct query_message *m, int64_t *re
     return 0;
 }
 
-int64_t walk_take_open_call(struct walk *w)
+int64_t walk_remove_first_open_call(struct walk *w)
 {
     if (w->open_n == 0)
         return 0;

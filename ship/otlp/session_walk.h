@@ -42,8 +42,9 @@ void session_walks_remove(struct walks *w, int64_t id);
 void session_walks_drop_saved(struct walks *w, bool all);
 
 /* Reads the next message. *ret_call: seq of the call that the message closes; 0: none. */
-MI_MUST int walk_note_message(struct walk *w, const struct query_message *m, int64_t *ret_call);
-int64_t
-walk_take_open_call(struct walk *w); /* removes the first open call; returns its seq, or 0 */
+MI_MUST int walk_update_open_calls(struct walk *w, const struct query_message *m,
+                                   int64_t *ret_call);
+int64_t walk_remove_first_open_call(
+    struct walk *w); /* removes the first open call; returns its seq, or 0 */
 
 #endif

@@ -30,12 +30,12 @@ static int otlp_send_round(void *x, int64_t *ret_sent)
     return exporter_run_round(x, ret_sent);
 }
 
-static const char *otlp_target_error(void *x, int status)
+static const char *otlp_target_get_error_text(void *x, int status)
 {
     return exporter_error(x, status);
 }
 
-static int64_t otlp_target_wait_ms(const void *x)
+static int64_t otlp_target_get_wait_ms(const void *x)
 {
     const struct exporter *e = x;
     return e->wait_ms;
@@ -55,7 +55,7 @@ const struct target_kind otlp_target = {
     .open = open_collector,
     .close = close_collector,
     .round = otlp_send_round,
-    .error = otlp_target_error,
-    .wait_ms = otlp_target_wait_ms,
+    .error = otlp_target_get_error_text,
+    .wait_ms = otlp_target_get_wait_ms,
     .refused = otlp_target_get_refusal_text,
 };

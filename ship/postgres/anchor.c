@@ -68,7 +68,7 @@ static int anchor_compare_logs(struct sender *s, const struct chain *theirs)
     /* Stop at the end of the log, or at a missing leaf. */
     while (st == 0 && k.ours.n < k.until && k.ours.n > before) {
         before = k.ours.n;
-        st = sender_read_rows(s, UNSENT_LEAVES, before, 0, 0, anchor_on_known_leaf, &k, &n);
+        st = sender_read_unsent_rows(s, UNSENT_LEAVES, before, 0, 0, anchor_on_known_leaf, &k, &n);
     }
     if (st < 0)
         return st;
@@ -97,7 +97,7 @@ struct state {
     int64_t handled, checkpoint, calls;
 };
 
-static int request_store_state(struct sender *s, struct state *ret)
+static int read_state_of_store(struct sender *s, struct state *ret)
 {
     char host[256] = "";
     const struct passwd *user = getpwuid(geteuid());
@@ -122,11 +122,11 @@ static int anchor_compare_vault(struct sender *s)
 {
     struct state state = {0};
     int64_t n;
-    int st = sender_read_rows(s, UNSENT_LEAVES, 0, 0, 0, anchor_on_begin_leaf, s, &n);
+    int st = sender_read_unsent_rows(s, UNSENT_LEAVES, 0, 0, 0, anchor_on_begin_leaf, s, &n);
     if (st == 0 && s->vault[0] == '\0')
         return sender_set_refusal(s, "the log of this vault does not contain the vault's name");
     if (st == 0)
-        st = request_store_state(s, &state);
+        st = read_state_of_store(s, &state);
     if (st < 0)
         return st;
     s->handled = state.handled;
@@ -138,7 +138,7 @@ static int anchor_compare_vault(struct sender *s)
 int sender_compare_with_store(struct sender *s, bool *ret_same)
 {
     struct state now = {0};
-    int st = request_store_state(s, &now);
+    int st = read_state_of_store(s, &now);
     *ret_same =
         now.calls == s->calls && now.log.n == s->log.n && digest_eq(&now.log.head, &s->log.head);
     return st;
@@ -219,14 +219,15 @@ static int put_leaves(struct sender *s, int64_t *ret_n)
     struct leaves l = {s, s->log};
     struct digest head;
     sender_begin_arrays(s, types, 1);
-    int st = sender_read_rows(s, UNSENT_LEAVES, s->log.n, 0, 0, anchor_on_new_leaf, &l, ret_n);
+    int st =
+        sender_read_unsent_rows(s, UNSENT_LEAVES, s->log.n, 0, 0, anchor_on_new_leaf, &l, ret_n);
     if (st == MI_EINVAL)
         return sender_set_refusal(s, "a leaf is missing in the log of this vault");
     if (st < 0 || *ret_n == 0)
         return st;
     sender_begin_call(s);
-    sender_add_arrays(s, 1);
-    st = sender_run_call(s, "put_leaves");
+    sender_add_array_arguments(s, 1);
+    st = sender_call_sql_function(s, "put_leaves");
     if (st < 0)
         return st;
     if (!link_get_hash(s->to, 0, 1, head.b) || !digest_eq(&head, &l.next.head))
@@ -255,13 +256,13 @@ static int put_checkpoints(struct sender *s, int64_t *ret_n)
     static const enum array_type types[] = {ARRAY_INT, ARRAY_INT, ARRAY_TEXT};
     struct notes notes = {s, s->checkpoint};
     sender_begin_arrays(s, types, MI_COUNT(types));
-    int st = sender_read_rows(s, UNSENT_CHECKPOINTS, s->checkpoint, 0, 0, anchor_on_checkpoint,
-                              &notes, ret_n);
+    int st = sender_read_unsent_rows(s, UNSENT_CHECKPOINTS, s->checkpoint, 0, 0,
+                                     anchor_on_checkpoint, &notes, ret_n);
     if (st < 0 || *ret_n == 0)
         return st;
     sender_begin_call(s);
-    sender_add_arrays(s, MI_COUNT(types));
-    st = sender_run_call(s, "put_checkpoints");
+    sender_add_array_arguments(s, MI_COUNT(types));
+    st = sender_call_sql_function(s, "put_checkpoints");
     if (st == 0)
         s->checkpoint = notes.last;
     s->sent += st == 0 ? *ret_n : 0;

@@ -88,7 +88,7 @@ static int link_wait_socket(struct link *l, short events, int64_t until_us)
 }
 
 /* Logs notices, which libpq would print unchanged. */
-static void link_on_notice(void *ctx, const char *text)
+static void link_log_notice(void *ctx, const char *text)
 {
     static const char warning[] = "WARNING:  ";
     (void)ctx;
@@ -105,7 +105,7 @@ static int link_connect_to_host(struct link *l, int64_t timeout_us)
     PostgresPollingStatusType poll_for =
         PQstatus(l->c) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
     int st = 0;
-    (void)PQsetNoticeProcessor(l->c, link_on_notice, NULL);
+    (void)PQsetNoticeProcessor(l->c, link_log_notice, NULL);
     while (st == 0 && poll_for != PGRES_POLLING_OK && poll_for != PGRES_POLLING_FAILED) {
         st = link_wait_socket(l, poll_for == PGRES_POLLING_READING ? POLLIN : POLLOUT, until_us);
         if (st == 0)
@@ -235,7 +235,7 @@ void link_set_deadline(struct link *l, int64_t mono_us)
 /* ---- calls ---- */
 
 /* Converts an error of the server to a status. */
-static int status_of_sqlstate(const char *state)
+static int convert_sqlstate_to_status(const char *state)
 {
     static const struct {
         const char *state; /* SQLSTATE of an error, or its first characters */
@@ -265,7 +265,7 @@ static int link_result_status(struct link *l)
         return 0;
     const char *state = PQresultErrorField(l->r, PG_DIAG_SQLSTATE);
     const char *text = PQresultErrorField(l->r, PG_DIAG_MESSAGE_PRIMARY);
-    int st = status_of_sqlstate(state);
+    int st = convert_sqlstate_to_status(state);
     link_set_error(l, st, text != NULL ? text : PQresultErrorMessage(l->r));
     /* The connection has ended if the server stops (57P01) or a router has lost a shard (08006).
      * Other errors would occur again. */

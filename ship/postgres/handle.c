@@ -21,7 +21,7 @@ struct stated {
     struct array pruned; /* owned; uids of sessions */
 };
 
-static int sender_on_stated_leaf(void *ctx, const struct cell *cell)
+static int sender_collect_redacted_or_pruned(void *ctx, const struct cell *cell)
 {
     struct stated *t = ctx;
     struct leaf leaf;
@@ -60,7 +60,8 @@ int sender_read_stated_changes(struct sender *s, struct stated **ret)
         return MI_ENOMEM;
     array_begin(&t->pruned, ARRAY_TEXT);
     for (t->until = s->handled; st == 0 && n > 0 && t->until < s->log.n;)
-        st = sender_read_rows(s, UNSENT_LEAVES, t->until, 0, 0, sender_on_stated_leaf, t, &n);
+        st = sender_read_unsent_rows(s, UNSENT_LEAVES, t->until, 0, 0,
+                                     sender_collect_redacted_or_pruned, t, &n);
     if (t->until > s->log.n) /* the last leaf was written after the log was sent */
         t->until = s->log.n;
     *ret = t;
@@ -100,15 +101,15 @@ static int send_replaced_records(struct sender *s, const struct redaction *r)
         return 0;
     for (int64_t from = 0; st == 0 && n > 0; from += n) {
         sender_begin_arrays(s, types, MI_COUNT(types));
-        st =
-            sender_read_rows(s, UNSENT_REPLACED, id, r->leaf, from, sender_on_replaced_row, &k, &n);
+        st = sender_read_unsent_rows(s, UNSENT_REPLACED, id, r->leaf, from, sender_on_replaced_row,
+                                     &k, &n);
         if (st < 0 || n == 0)
             break;
         s->sent += n;
         sender_begin_call(s);
         link_add_text_argument(s->to, r->uid);
-        sender_add_arrays(s, MI_COUNT(types));
-        st = sender_run_call(s, "put_replaced");
+        sender_add_array_arguments(s, MI_COUNT(types));
+        st = sender_call_sql_function(s, "put_replaced");
     }
     return st;
 }
@@ -132,8 +133,8 @@ static int resend_redacted_records(struct sender *s, const struct redaction *r)
     if (x == NULL || x->id == 0)
         return 0;
     for (int64_t from = 0; st == 0 && n > 0; from += n)
-        st = sender_read_rows(s, UNSENT_REPLACED, x->id, r->leaf, from, sender_on_replaced_row, &k,
-                              &n);
+        st = sender_read_unsent_rows(s, UNSENT_REPLACED, x->id, r->leaf, from,
+                                     sender_on_replaced_row, &k, &n);
     for (size_t i = 0; st == 0 && i < k.n; i++)
         st = sender_send_message_again(s, x, k.seq[i]);
     if (st == 0 && k.events)
@@ -169,7 +170,7 @@ int sender_mark_handled(struct sender *s, struct stated *t)
         sender_begin_call(s);
         link_add_int_argument(s->to, t->until);
         link_add_array_argument(s->to, &t->pruned);
-        st = sender_run_call(s, "put_handled");
+        st = sender_call_sql_function(s, "put_handled");
         if (st == 0)
             s->handled = t->until;
     }

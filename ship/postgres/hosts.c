@@ -69,7 +69,7 @@ static bool hosts_add_addresses(struct hosts *h, struct slice name, struct slice
     return h->n > before;
 }
 
-static const char *host_option_value(const struct hosts *h, const char *keyword)
+static const char *hosts_get_option_value(const struct hosts *h, const char *keyword)
 {
     for (const PQconninfoOption *o = h->all; o->keyword != NULL; o++)
         if (strcmp(o->keyword, keyword) == 0)
@@ -82,9 +82,10 @@ int hosts_open(struct hosts *h, PGconn *c)
     *h = (struct hosts){.all = PQconninfo(c)};
     if (h->all == NULL)
         return MI_ENOMEM;
-    const char *names = host_option_value(h, "host"), *addresses = host_option_value(h, "hostaddr");
-    const char *ports = host_option_value(h, "port"),
-               *timeout = host_option_value(h, "connect_timeout");
+    const char *names = hosts_get_option_value(h, "host"),
+               *addresses = hosts_get_option_value(h, "hostaddr");
+    const char *ports = hosts_get_option_value(h, "port"),
+               *timeout = hosts_get_option_value(h, "connect_timeout");
     for (int i = 0; i < count_list_items(addresses != NULL ? addresses : names); i++) {
         struct slice name = get_list_item(names, i), address = get_list_item(addresses, i),
                      port = get_list_item(ports, i);

@@ -26,7 +26,7 @@ static const enum array_type event_types[EVENT_COLUMNS] = {
 
 /* Returns the array of a column. The array of words precedes the columns that stores of the first
  * version lack. */
-static struct array *array_of_column(struct sender *s, int column)
+static struct array *find_array_of_column(struct sender *s, int column)
 {
     return &s->array[column < SENDER_WORDS ? column : column + 1];
 }
@@ -44,7 +44,7 @@ struct batch {
     size_t n, cap;
 };
 
-static struct digest commitment_of_cell(const struct cell *cell)
+static struct digest get_message_commitment(const struct cell *cell)
 {
     struct digest d = {{0}};
     const struct cell *c = &cell[MESSAGE_COMMITMENT];
@@ -75,7 +75,7 @@ static int sender_messages_on_message(void *ctx, const struct cell *cell)
     for (int i = 0; i < MESSAGE_COLUMNS; i++) {
         bool in_file = i == MESSAGE_LENGTH || i == MESSAGE_OFFSET;
         bool left_out = (i == MESSAGE_BODY && minimal) || (in_file && !large);
-        array_add_cell(array_of_column(s, i), left_out ? &none : &cell[i]);
+        array_add_cell(find_array_of_column(s, i), left_out ? &none : &cell[i]);
     }
     if (st == 0)
         st = sender_add_message_words(s, b->x, cell, large);
@@ -84,8 +84,9 @@ static int sender_messages_on_message(void *ctx, const struct cell *cell)
     if (large && !GROW(b->large, b->n, b->cap))
         return MI_ENOMEM;
     if (large)
-        b->large[b->n++] = (struct large){cell[MESSAGE_SEQ].number, cell[MESSAGE_OFFSET].number,
-                                          cell[MESSAGE_LENGTH].number, commitment_of_cell(cell)};
+        b->large[b->n++] =
+            (struct large){cell[MESSAGE_SEQ].number, cell[MESSAGE_OFFSET].number,
+                           cell[MESSAGE_LENGTH].number, get_message_commitment(cell)};
     return b->n >= LARGE_MAX || s->array[SENDER_WORDS].b.n > UNSENT_BYTES;
 }
 
@@ -95,7 +96,7 @@ static int sender_messages_on_message(void *ctx, const struct cell *cell)
 static int messages_on_current_row(void *ctx, const struct cell *cell)
 {
     struct large *l = ctx;
-    struct digest d = commitment_of_cell(cell);
+    struct digest d = get_message_commitment(cell);
     if (cell[MESSAGE_OFFSET].number == l->offset && cell[MESSAGE_LENGTH].number == l->length &&
         digest_eq(&d, &l->commitment))
         l->seq = 0;
@@ -126,7 +127,7 @@ static int messages_send_body(struct sender *s, const struct shipped_session *x,
         link_add_int_argument(s->to, l->seq);
         link_add_int_argument(s->to, at);
         link_add_bytes_argument(s->to, buf_slice(&s->piece));
-        st = sender_run_call(s, "put_piece");
+        st = sender_call_sql_function(s, "put_piece");
     }
     if (st != 0)
         return st;
@@ -134,8 +135,8 @@ static int messages_send_body(struct sender *s, const struct shipped_session *x,
      * overwrites the old bytes with zeros. */
     struct large copy = *l;
     int64_t n;
-    st = sender_read_rows(s, UNSENT_MESSAGES, x->id, l->seq, l->seq, messages_on_current_row, &copy,
-                          &n);
+    st = sender_read_unsent_rows(s, UNSENT_MESSAGES, x->id, l->seq, l->seq, messages_on_current_row,
+                                 &copy, &n);
     return st == 0 && copy.seq != 0 ? fail_because_body_changed(s, l->seq) : st;
 }
 
@@ -146,8 +147,8 @@ static int sender_store_messages(struct sender *s, const struct shipped_session 
 {
     sender_begin_call(s);
     link_add_text_argument(s->to, x->uid);
-    sender_add_arrays(s, columns);
-    int st = sender_run_call(s, function);
+    sender_add_array_arguments(s, columns);
+    int st = sender_call_sql_function(s, function);
     if (st == 0)
         *watermark = link_get_int(s->to, 0, 0);
     return st;
@@ -158,10 +159,10 @@ static int messages_send_batch(struct sender *s, struct shipped_session *x, int6
 {
     struct batch b = {.s = s, .x = x};
     for (int i = 0; i < MESSAGE_COLUMNS; i++)
-        array_begin(array_of_column(s, i), message_types[i]);
+        array_begin(find_array_of_column(s, i), message_types[i]);
     array_begin(&s->array[SENDER_WORDS], ARRAY_WORDS);
-    int st = sender_read_rows(s, UNSENT_MESSAGES, x->id, from, to, sender_messages_on_message, &b,
-                              ret_n);
+    int st = sender_read_unsent_rows(s, UNSENT_MESSAGES, x->id, from, to,
+                                     sender_messages_on_message, &b, ret_n);
     for (size_t i = 0; st == 0 && i < b.n; i++)
         st = messages_send_body(s, x, &b.large[i]);
     if (st == 0 && *ret_n > 0)
@@ -223,15 +224,15 @@ static int events_send_batch(struct sender *s, struct shipped_session *x, int64_
 {
     struct event_batch b = {.s = s};
     sender_begin_arrays(s, event_types, EVENT_COLUMNS);
-    int st =
-        sender_read_rows(s, UNSENT_EVENTS, x->id, from, to, sender_messages_on_event, &b, ret_n);
+    int st = sender_read_unsent_rows(s, UNSENT_EVENTS, x->id, from, to, sender_messages_on_event,
+                                     &b, ret_n);
     for (size_t i = 0; st == 0 && i < b.n; i++)
         st = sender_send_message_again(s, x, b.seq[i]);
     if (st == 0 && b.n > 0) {
         b.n = 0;
         sender_begin_arrays(s, event_types, EVENT_COLUMNS);
-        st = sender_read_rows(s, UNSENT_EVENTS, x->id, from, b.last, sender_messages_on_event, &b,
-                              ret_n);
+        st = sender_read_unsent_rows(s, UNSENT_EVENTS, x->id, from, b.last,
+                                     sender_messages_on_event, &b, ret_n);
     }
     if (st == 0 && *ret_n > 0) {
         int64_t watermark = 0;

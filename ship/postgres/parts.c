@@ -54,7 +54,7 @@ void sender_begin_call(struct sender *s)
     link_add_int_argument(s->to, s->calls);
 }
 
-int sender_run_call(struct sender *s, const char *function)
+int sender_call_sql_function(struct sender *s, const char *function)
 {
     int st = link_call_function(s->to, function);
     s->calls += st == 0;
@@ -67,14 +67,14 @@ void sender_begin_arrays(struct sender *s, const enum array_type *type, size_t n
         array_begin(&s->array[i], type[i]);
 }
 
-void sender_add_arrays(struct sender *s, size_t n)
+void sender_add_array_arguments(struct sender *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         link_add_array_argument(s->to, &s->array[i]);
 }
 
-int sender_read_rows(struct sender *s, enum unsent_rows what, int64_t a, int64_t b, int64_t c,
-                     unsent_fn fn, void *ctx, int64_t *ret_n)
+int sender_read_unsent_rows(struct sender *s, enum unsent_rows what, int64_t a, int64_t b,
+                            int64_t c, unsent_fn fn, void *ctx, int64_t *ret_n)
 {
     const int64_t key[3] = {a, b, c};
     return unsent_read_rows(s->from, what, key, fn, ctx, ret_n);

@@ -55,7 +55,7 @@ static int reader_fail(struct reader *r, const char *why)
 }
 
 /* Adds a text argument. Copies the text to `b`, because the link borrows its arguments. */
-static void reader_add_text(struct reader *r, struct buf *b, struct slice text)
+static void reader_add_text_argument(struct reader *r, struct buf *b, struct slice text)
 {
     buf_clear(b);
     buf_slice_add(b, text);
@@ -69,8 +69,8 @@ static void reader_add_bool(struct reader *r, bool v)
 
 static void reader_add_session(struct reader *r, struct slice vault, struct slice session)
 {
-    reader_add_text(r, &r->vault, vault);
-    reader_add_text(r, &r->session, session);
+    reader_add_text_argument(r, &r->vault, vault);
+    reader_add_text_argument(r, &r->session, session);
 }
 
 static void reader_add_sessions(struct reader *r, const struct remote_ask *ask)
@@ -82,7 +82,7 @@ static void reader_add_sessions(struct reader *r, const struct remote_ask *ask)
     link_add_array_argument(r->link, &r->sessions);
 }
 
-static void reader_add_range(struct reader *r, const struct remote_ask *ask)
+static void reader_add_range_arguments(struct reader *r, const struct remote_ask *ask)
 {
     reader_add_session(r, ask->vault, ask->session);
     link_add_int_argument(r->link, ask->from);
@@ -103,24 +103,24 @@ static const char *add_request_arguments(struct reader *r, const struct remote_a
     switch (ask->table) {
     case REMOTE_SESSIONS:
         reader_add_filter(r);
-        reader_add_text(r, &r->name, ask->name);
+        reader_add_text_argument(r, &r->name, ask->name);
         if (ask->number != 0)
             link_add_int_argument(r->link, ask->number);
         else
             link_add_text_argument(r->link, NULL);
-        reader_add_text(r, &r->first, ask->first);
-        reader_add_text(r, &r->before, ask->before);
+        reader_add_text_argument(r, &r->first, ask->first);
+        reader_add_text_argument(r, &r->before, ask->before);
         reader_add_bool(r, ask->backwards);
         link_add_int_argument(r->link, ask->rows);
         return "read_sessions_2";
     case REMOTE_MESSAGES:
-        reader_add_range(r, ask);
+        reader_add_range_arguments(r, ask);
         reader_add_bool(r, ask->bodies);
         link_add_int_argument(r->link, ask->rows);
         link_add_int_argument(r->link, REMOTE_BYTES);
         return "read_messages_2";
     case REMOTE_EVENTS:
-        reader_add_range(r, ask);
+        reader_add_range_arguments(r, ask);
         link_add_int_argument(r->link, ask->rows);
         return "read_events";
     case REMOTE_SUMMARIES:
@@ -134,7 +134,7 @@ static const char *add_request_arguments(struct reader *r, const struct remote_a
         link_add_int_argument(r->link, ask->rows);
         return "read_calls";
     default:
-        reader_add_text(r, &r->first, ask->first);
+        reader_add_text_argument(r, &r->first, ask->first);
         return "read_seals";
     }
 }
@@ -167,7 +167,8 @@ static int reader_call_function(struct reader *r, const char *function, const ch
 
 /* Whether a uid was requested, and follows the uid of the previous row ({NULL, 0}: there is no
  * previous row). */
-static bool uid_is_next(const struct remote_ask *ask, struct slice uid, struct slice before)
+static bool uid_is_requested_and_in_order(const struct remote_ask *ask, struct slice uid,
+                                          struct slice before)
 {
     bool asked = uid.n == UID_LEN && (ask->first.p == NULL || slice_cmp(uid, ask->first) >= 0) &&
                  (ask->before.p == NULL || slice_cmp(uid, ask->before) < 0);
@@ -216,7 +217,8 @@ static bool reader_row_is_wanted(struct reader *r, const struct remote_ask *ask,
         struct slice before = {0};
         if (row > 0)
             before = link_get_slice(r->link, row - 1, REMOTE_SESSION_UID);
-        return uid_is_next(ask, link_get_slice(r->link, row, REMOTE_SESSION_UID), before);
+        return uid_is_requested_and_in_order(ask, link_get_slice(r->link, row, REMOTE_SESSION_UID),
+                                             before);
     }
     int64_t before = row > 0 ? link_get_int(r->link, row - 1, 0) : 0;
     return row_key_is_expected(ask, link_get_int(r->link, row, 0), row > 0 ? &before : NULL);
@@ -283,7 +285,7 @@ struct place {
     int64_t seq;
 };
 
-static bool position_is_before(struct place a, struct place b)
+static bool message_place_is_before(struct place a, struct place b)
 {
     int order = slice_cmp(a.uid, b.uid);
     return order < 0 || (order == 0 && a.seq < b.seq);
@@ -294,8 +296,8 @@ static int reader_search(void *ctx, const struct remote_words *ask, remote_row_f
     struct reader *r = ctx;
     struct place last = {ask->last, ask->before};
     link_begin_call(r->link);
-    reader_add_text(r, &r->first, ask->first);
-    reader_add_text(r, &r->before, ask->last);
+    reader_add_text_argument(r, &r->first, ask->first);
+    reader_add_text_argument(r, &r->before, ask->last);
     link_add_int_argument(r->link, ask->before);
     link_add_text_argument(r->link, ask->match);
     link_add_int_argument(r->link, ask->rows);
@@ -303,7 +305,7 @@ static int reader_search(void *ctx, const struct remote_words *ask, remote_row_f
                                   " ORDER BY session_uid COLLATE \"C\" DESC, seq DESC LIMIT $5", 2);
     for (int i = 0; st == 0 && i < link_count_rows(r->link); i++) {
         struct place at = {link_get_slice(r->link, i, 0), link_get_int(r->link, i, 1)};
-        if (at.uid.n != UID_LEN || !position_is_before(at, last) ||
+        if (at.uid.n != UID_LEN || !message_place_is_before(at, last) ||
             slice_cmp(at.uid, ask->first) < 0 || i >= ask->rows)
             return reader_fail(r, UNASKED);
         const struct cell cell[] = {{.type = CELL_TEXT, .text = at.uid},

@@ -18,7 +18,7 @@ static const enum array_type types[ARRAYS] = {
 };
 /* clang-format on */
 
-static int64_t hash_row(const struct sender *s, const struct cell *cell)
+static int64_t hash_session_row(const struct sender *s, const struct cell *cell)
 {
     uint64_t h =
         progress_add_bytes_to_hash(PROGRESS_HASH, slice_of(s->minimal ? "minimal" : "full"));
@@ -37,7 +37,7 @@ static int64_t hash_row(const struct sender *s, const struct cell *cell)
 static int sender_on_shipped_session(void *ctx, const struct cell *cell)
 {
     struct sender *s = ctx;
-    int64_t hash = hash_row(s, cell);
+    int64_t hash = hash_session_row(s, cell);
     struct shipped_session *x = progress_find_or_add(&s->sessions, cell[SESSION_UID].text);
     if (x == NULL)
         return MI_ENOMEM;
@@ -73,16 +73,16 @@ static int sender_on_shipped_session(void *ctx, const struct cell *cell)
 static int send_session_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n)
 {
     sender_begin_arrays(s, types, ARRAYS);
-    int st = sender_read_rows(s, UNSENT_SESSIONS, from, to, s->minimal, sender_on_shipped_session,
-                              s, ret_n);
+    int st = sender_read_unsent_rows(s, UNSENT_SESSIONS, from, to, s->minimal,
+                                     sender_on_shipped_session, s, ret_n);
     if (st != 0 || s->array[0].n == 0)
         return st;
     s->sent += s->array[0].n;
     sender_begin_call(s);
     link_add_int_argument(s->to, s->log.n);
     link_add_text_argument(s->to, s->minimal ? "minimal" : "full");
-    sender_add_arrays(s, ARRAYS);
-    return sender_run_call(s, "put_sessions");
+    sender_add_array_arguments(s, ARRAYS);
+    return sender_call_sql_function(s, "put_sessions");
 }
 
 /* Sends the sessions that are not completely sent yet. */

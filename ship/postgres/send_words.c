@@ -34,7 +34,7 @@ int sender_add_message_words(struct sender *s, const struct shipped_session *x,
     if (st < 0)
         return st;
     unsigned kind = value_find_by_word(&row_kinds, cell[MESSAGE_KIND].text);
-    st = search_list_split_text(&s->list, s->words, search_text_of_body(kind, body, &s->text));
+    st = search_list_split_text(&s->list, s->words, search_get_text_of_body(kind, body, &s->text));
     if (st < 0)
         return st;
     search_list_convert_to_keys(&s->list);

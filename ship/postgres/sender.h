@@ -97,13 +97,13 @@ int sender_set_refusal(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); 
  * head of the log, and the number of such calls. */
 void sender_begin_call(struct sender *s);
 /* ends a call that sender_begin_call() has begun */
-MI_MUST int sender_run_call(struct sender *s, const char *function);
+MI_MUST int sender_call_sql_function(struct sender *s, const char *function);
 /* empties the arrays */
 void sender_begin_arrays(struct sender *s, const enum array_type *type, size_t n);
 /* adds the arrays as arguments of the call */
-void sender_add_arrays(struct sender *s, size_t n);
+void sender_add_array_arguments(struct sender *s, size_t n);
 /* Like unsent_read_rows(), but converts errors to those of connection.h. */
-MI_MUST int sender_read_rows(struct sender *s, enum unsent_rows what, int64_t a, int64_t b,
-                             int64_t c, unsent_fn fn, void *ctx, int64_t *ret_n);
+MI_MUST int sender_read_unsent_rows(struct sender *s, enum unsent_rows what, int64_t a, int64_t b,
+                                    int64_t c, unsent_fn fn, void *ctx, int64_t *ret_n);
 
 #endif

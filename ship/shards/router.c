@@ -156,7 +156,7 @@ static int read_routed_roles(struct router *r)
 }
 
 /* Writes SQL that adds the devices and readers of all databases to one database. */
-static void write_roles(struct router *r, struct buf *b)
+static void write_sql_to_add_roles(struct router *r, struct buf *b)
 {
     if (r->devices.n > 0) {
         buf_adds(b, "SELECT count(mcp_interposer.add_device(v.name, v.role::name)) FROM (VALUES ");
@@ -187,7 +187,7 @@ static void write_sql_literal(struct buf *b, const struct buf *text)
 }
 
 /* Writes SQL that tells the router which vaults shard i has, ten thousand in each call. */
-static int write_vaults(struct router *r, size_t i)
+static int write_sql_of_shard_vaults(struct router *r, size_t i)
 {
     struct buf sql = {0};
     buf_printf(&sql,
@@ -236,7 +236,7 @@ static void write_router_schema(struct buf *b)
 
 /* Writes SQL that gives the identity stored in the shards to a router without shards: such a router
  * replaces one that was lost. */
-static int write_identity(struct router *r, struct buf *sql)
+static int write_router_identity(struct router *r, struct buf *sql)
 {
     int st = run_on_shard(r, 0, "SELECT to_regclass('mcp_interposer.shard') IS NOT NULL");
     if (st < 0 || strcmp(link_get_text(r->shard[0], 0, 0), "t") != 0)
@@ -252,18 +252,18 @@ static int write_identity(struct router *r, struct buf *sql)
 
 /* Writes the SQL of the router to r->script. with_schema: including the schema, which may not
  * exist. */
-static int write_router(struct router *r, bool with_schema)
+static int write_router_script(struct router *r, bool with_schema)
 {
     int st = 0;
     buf_adds(&r->script, "BEGIN;\n");
     if (with_schema) {
         write_router_schema(&r->script);
-        st = write_identity(r, &r->script);
+        st = write_router_identity(r, &r->script);
     }
     buf_adds(&r->script, "SET LOCAL client_min_messages = warning;\n");
     for (size_t i = 0; st == 0 && i < r->plan->shards->n; i++)
-        st = write_vaults(r, i);
-    write_roles(r, &r->script);
+        st = write_sql_of_shard_vaults(r, i);
+    write_sql_to_add_roles(r, &r->script);
     if (st == 0)
         st = write_functions(r);
     buf_adds(&r->script, "COMMIT;\n");
@@ -272,12 +272,12 @@ static int write_router(struct router *r, bool with_schema)
 
 /* ---- making the router ---- */
 
-static int make_schema(struct router *r)
+static int create_router_schema(struct router *r)
 {
     struct buf sql = {0};
     buf_adds(&sql, "BEGIN;\n");
     write_router_schema(&sql);
-    int st = write_identity(r, &sql);
+    int st = write_router_identity(r, &sql);
     buf_adds(&sql, "COMMIT;\n");
     if (st == 0) {
         st = run_sql_script(r->to, &sql);
@@ -336,7 +336,7 @@ static int share_roles_with_shards(struct router *r)
         st = read_roles(r);
     if (st < 0)
         return st;
-    write_roles(r, &sql);
+    write_sql_to_add_roles(r, &sql);
     for (size_t i = 0; st == 0 && sql.n > 0 && i < r->plan->shards->n; i++) {
         st = run_sql_script(r->shard[i], &sql);
         if (st < 0)
@@ -373,13 +373,13 @@ static int router_create(struct router *r)
     st = link_connect(r->to);
     if (st < 0)
         return fail_router(r, st);
-    st = make_schema(r);
+    st = create_router_schema(r);
     if (st == 0)
         st = make_shards(r);
     if (st == 0)
         st = share_roles_with_shards(r);
     if (st == 0)
-        st = write_router(r, false);
+        st = write_router_script(r, false);
     if (st < 0)
         return st;
     st = run_sql_script(r->to, &r->script);
@@ -409,7 +409,7 @@ int router_print(const struct router_plan *p, struct buf *ret, struct buf *error
     if (st == 0)
         st = read_roles(&r);
     if (st == 0)
-        st = write_router(&r, true);
+        st = write_router_script(&r, true);
     buf_slice_add(ret, buf_slice(&r.script));
     if (st == 0 && (r.script.failed || ret->failed))
         st = MI_ENOMEM;

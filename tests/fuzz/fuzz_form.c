@@ -1,4 +1,4 @@
-/* Any bytes as an entry of a journal, of the kind that the first byte names: form_read() rejects them, or its texts
+/* Any bytes as an entry of a journal, of the kind that the first byte names: form_read_entry() rejects them, or its texts
  * lie within them, and what it has read is written and read again as the same entry. */
 #include "journal/entry_form.h"
 
@@ -12,7 +12,7 @@ static void again(const struct entry *e)
     MUST(p != NULL);
     form_write_entry(e, p);
     struct entry back;
-    MUST(form_read(e->kind, (struct slice){p, n}, &back) == 0);
+    MUST(form_read_entry(e->kind, (struct slice){p, n}, &back) == 0);
     MUST(same_entry(e, &back));
     free(p);
 }
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     enum entry_kind kind = (enum entry_kind)(data[0] - '0');
-    if (form_read(kind, bytes, &e) < 0)
+    if (form_read_entry(kind, bytes, &e) < 0)
         return 0;
     MUST(e.kind == kind);
     if (kind == ENTRY_MESSAGE)

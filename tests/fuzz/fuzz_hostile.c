@@ -109,7 +109,7 @@ static void repeat(struct buf *b, struct slice piece, const char *between, unsig
         buf_adds(b, i > 0 ? between : "");
         for (size_t k = 0; k < piece.n; k++)
             if (piece.p[k] == '`')
-                buf_uint(b, i);
+                buf_add_uint(b, i);
             else
                 buf_addc(b, piece.p[k]);
     }

@@ -64,23 +64,23 @@ static void play(struct source *source, struct slice lines)
     MUST(conversation_open(&conversation, &rules, &faults, source, &misses, on_line, on_stderr,
                            &client) == 0);
     MUST(conversation_begin(conversation, now) == 0);
-    while (lines.n > 0 && conversation_get_end(conversation) == CONVERSATION_RUNNING) {
+    while (lines.n > 0 && conversation_get_end_reason(conversation) == CONVERSATION_RUNNING) {
         const char *end = memchr(lines.p, '\n', lines.n);
         size_t n = end != NULL ? (size_t)(end - lines.p) : lines.n;
         client.asked++; /* at most one answer per line; a batch is one line too */
         MUST(conversation_handle_line(conversation, (struct slice){lines.p, n}, now) == 0);
         now += 1000;
-        MUST(conversation_advance(conversation, now) == 0);
+        MUST(conversation_send_due_messages(conversation, now) == 0);
         n += end != NULL;
         lines = (struct slice){lines.p + n, lines.n - n};
     }
-    MUST(conversation_client_hung_up(conversation, now) == 0);
+    MUST(conversation_handle_client_hangup(conversation, now) == 0);
     size_t turns = 0;
     while (conversation_next_event_us(conversation) != CONVERSATION_NEVER && turns++ < TURNS_MAX) {
         now = conversation_next_event_us(conversation) > now
                   ? conversation_next_event_us(conversation)
                   : now;
-        MUST(conversation_advance(conversation, now) == 0);
+        MUST(conversation_send_due_messages(conversation, now) == 0);
     }
     MUST(turns < TURNS_MAX);
     MUST(client.answered <= client.asked);

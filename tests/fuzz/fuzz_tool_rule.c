@@ -37,10 +37,10 @@ static void check_list(struct tool_rule *r, struct slice text)
     MUST(cut.hidden <= cut.listed && (c.n > 0) == (cut.hidden > 0));
     for (size_t i = 0; i < c.n; i++)
         MUST(inside(text, c.list[i].from) && c.list[i].to.n == 0);
-    size_t n = changes_text_size(&c, text);
+    size_t n = changes_compute_changed_size(&c, text);
     char *out = malloc(n + 1);
     MUST(out != NULL && n <= text.n);
-    changes_write_text(&c, text, out);
+    changes_write_changed_text(&c, text, out);
     struct slice now = {out, n};
     MUST(json_scan(now, NULL, NULL, &left) == 0);
     MUST(tool_rule_remove_tools(r, (struct json_value){left.type, left.root}, &none, &again, NULL,

@@ -60,7 +60,7 @@ static void audit_on_progress(void *ctx, uint64_t records, uint64_t bytes)
     } while (0)
 
 /* Reads the origin from the first leaf of the log. */
-static int audit_read_origin(struct audit *a)
+static int audit_read_log_origin(struct audit *a)
 {
     sqlite3_stmt *q;
     struct leaf l;
@@ -153,7 +153,7 @@ int audit_open(struct audit **ret, const char *vault, const struct audit_calls *
     if (st == 0)
         st = compare_database_layout(a);
     if (st == 0 && a->has_log)
-        st = audit_read_origin(a);
+        st = audit_read_log_origin(a);
     if (st < 0) {
         buf_adds(error, buf_str(&a->error));
         audit_close(a);

@@ -241,7 +241,7 @@ static void compare_end_with_seal(struct audited *c)
     }
     if (seal == NULL)
         return;
-    struct digest sealed = replaced_commitment_at(&c->replaced, "end", seal->n, &c->end);
+    struct digest sealed = replaced_find_commitment_at_leaf(&c->replaced, "end", seal->n, &c->end);
     struct slice reason = buf_slice(&c->end_reason);
     reason.n = size_min(reason.n, sizeof seal->end - 1);
     if (!digest_eq(&sealed, &seal->digest))

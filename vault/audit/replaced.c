@@ -79,8 +79,8 @@ struct digest replaced_first_commitment(struct replaced *r, const char *record,
     return now;
 }
 
-struct digest replaced_commitment_at(const struct replaced *r, const char *record, int64_t n,
-                                     const struct digest *stored)
+struct digest replaced_find_commitment_at_leaf(const struct replaced *r, const char *record,
+                                               int64_t n, const struct digest *stored)
 {
     size_t rows, at = replaced_find_rows_of_record(r, record, &rows);
     for (size_t i = 0; i < rows; i++)
@@ -166,8 +166,8 @@ static bool replaced_leaf_is_foreign(const struct replaced *r, const size_t *ord
 /* Whether the changes that the leaf states (their number and digest) differ from the rows with the
  * number of the leaf. If so, describes the fault in *w. order: indexes of the rows, sorted by
  * leaf. */
-static bool replaced_leaf_differs(const struct replaced *r, const size_t *order,
-                                  const struct trail_leaf *leaf, struct audit_wrong *w)
+static bool replaced_rows_differ_from_leaf(const struct replaced *r, const size_t *order,
+                                           const struct trail_leaf *leaf, struct audit_wrong *w)
 {
     struct digest_sum sum;
     struct digest d;
@@ -207,7 +207,7 @@ int replaced_check_against_trail(const struct replaced *r, const struct trail *t
     sort_array(order, r->n, sizeof *order, compare_replaced_by_leaf, &rows);
     bool wrong = replaced_leaf_is_foreign(r, order, t, last, w) || replaced_find_wrong_row(r, w);
     for (; !wrong && last != TRAIL_NONE; last = t->leaf[last].before)
-        wrong = replaced_leaf_differs(r, order, &t->leaf[last], w);
+        wrong = replaced_rows_differ_from_leaf(r, order, &t->leaf[last], w);
     free(order);
     return 0;
 }

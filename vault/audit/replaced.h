@@ -39,8 +39,8 @@ struct digest replaced_first_commitment(struct replaced *r, const char *record,
                                         const struct digest *stored);
 /* Returns the commitment that the record had when leaf n was written. stored: the record's current
  * commitment. */
-struct digest replaced_commitment_at(const struct replaced *r, const char *record, int64_t n,
-                                     const struct digest *stored);
+struct digest replaced_find_commitment_at_leaf(const struct replaced *r, const char *record,
+                                               int64_t n, const struct digest *stored);
 /* Call this function after replaced_first_commitment() was called for each record of the session.
  * last: the session's last leaf `redact`. Returns 0, with the first fault in *w if there is one, or
  * MI_ENOMEM. */

@@ -36,7 +36,7 @@ static int signed_notes_add(struct signed_notes *s, struct trail *t, struct slic
         return 0;
     x->leaves = c.size;
     x->root = c.root;
-    return trail_add_root_request(t, c.size);
+    return trail_request_root_of_size(t, c.size);
 }
 
 int signed_notes_add_foreign(struct signed_notes *s, struct trail *t, struct slice text,

@@ -38,7 +38,7 @@ void trail_close(struct trail *t)
 
 /* ---- roots ---------------------------------------------------------------------------------- */
 
-int trail_add_root_request(struct trail *t, uint64_t size)
+int trail_request_root_of_size(struct trail *t, uint64_t size)
 {
     size_t at = t->root_n;
     while (at > 0 && t->root[at - 1].size > size)

@@ -63,7 +63,7 @@ const char *audit_kind_name(enum audit_kind k)
     return kinds[k].name;
 }
 
-const char *audit_kind_implication(enum audit_kind k)
+const char *audit_explain_fault_kind(enum audit_kind k)
 {
     return kinds[k].implies;
 }

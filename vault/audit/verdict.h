@@ -63,6 +63,6 @@ bool audit_status_is_failure(enum audit_status s);
 /* Returns the name for people: "changed", "rolled back", … */
 const char *audit_kind_name(enum audit_kind k);
 /* Returns a sentence that says what a fault of this kind implies. */
-const char *audit_kind_implication(enum audit_kind k);
+const char *audit_explain_fault_kind(enum audit_kind k);
 
 #endif

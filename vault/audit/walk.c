@@ -138,7 +138,7 @@ int audited_walk_events(struct audited *c)
 /* ---- messages ------------------------------------------------------------------------------- */
 
 /* Opens the session's file in Bodies/. MI_EINVAL: there is no such regular file. */
-static int open_bodies(struct audited *c)
+static int open_session_bodies_file(struct audited *c)
 {
     struct stat st;
     int dir = vault_dir_open_sub(c->source->dir_fd, VAULT_BODIES, false);
@@ -178,14 +178,14 @@ static int walk_add_large_body(struct audited *c, struct record *r, int64_t offs
     struct stat file;
     int st = offset < 0 || length < 0 || !uid_is_valid(uid) ? MI_EINVAL : 0;
     if (st == 0 && c->body_fd < 0)
-        st = open_bodies(c);
+        st = open_session_bodies_file(c);
     if (st == 0 && fstat(c->body_fd, &file) != 0)
         st = MI_EIO;
     /* Large bodies must not overlap, so the sum of their lengths must not exceed the file's
      * size. */
-    if (st == 0 &&
-        (offset > file.st_size || length > file.st_size - offset ||
-         length > file.st_size - c->body_bytes || !bodies_are_written(c->body_fd, offset, length)))
+    if (st == 0 && (offset > file.st_size || length > file.st_size - offset ||
+                    length > file.st_size - c->body_bytes ||
+                    !bodies_range_is_written(c->body_fd, offset, length)))
         st = MI_EINVAL;
     if (st == 0)
         c->body_bytes += length;

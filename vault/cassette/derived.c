@@ -32,8 +32,8 @@ static struct slice cassette_get_span_text(const struct buf *b, struct span s, s
     return s.copied ? (struct slice){b->p + s.from, s.n} : raw;
 }
 
-int cassette_derive(struct slice body, bool is_stderr, struct buf *scratch,
-                    struct cassette_derived *ret)
+int cassette_derive_message_values(struct slice body, bool is_stderr, struct buf *scratch,
+                                   struct cassette_derived *ret)
 {
     *ret = (struct cassette_derived){.kind = KIND_NOISE,
                                      .origin = ROW_PEER,

@@ -18,8 +18,8 @@ struct cassette_derived {
 };
 
 /* Derives the values of a body. Returns 0 or MI_ENOMEM. Clears scratch. */
-MI_MUST int cassette_derive(struct slice body, bool is_stderr, struct buf *scratch,
-                            struct cassette_derived *ret);
+MI_MUST int cassette_derive_message_values(struct slice body, bool is_stderr, struct buf *scratch,
+                                           struct cassette_derived *ret);
 
 /* Sets d->rpc of a message without a body, from the message's kind and id. */
 void cassette_derive_from_row(const struct query_message *m, struct cassette_derived *d);

@@ -195,7 +195,7 @@ static int read_tape_line(struct cassette_reader *r, struct slice line, int64_t 
                                    v[TAPE_RAW].type == JSON_STRING);
 }
 
-static int read_tape(struct cassette_reader *r, struct slice first, bool *ret_known)
+static int read_mcp_tape_recording(struct cassette_reader *r, struct slice first, bool *ret_known)
 {
     static const struct cassette_member members[] = {
         {"v", JSON_NUMBER, true},         {"type", JSON_STRING, true},
@@ -357,7 +357,7 @@ int cassette_read_other_format(struct cassette_reader *r, struct slice first, bo
         return 0;
     }
     if (st == 0)
-        st = read_tape(r, first, ret_known);
+        st = read_mcp_tape_recording(r, first, ret_known);
     if (st == 0 && !*ret_known)
         st = read_rec_file(r, first, ret_known);
     if (st == 0 && !*ret_known)

@@ -21,7 +21,7 @@
 /* The digest is FNV-1a with 64 bits, over the values of the session and of the messages, in order,
  * not over the bytes of the file. It recognizes a recording that is imported again; it does not
  * resist deliberate collisions. */
-static uint64_t digest_bytes(uint64_t h, const void *bytes, size_t n)
+static uint64_t add_bytes_to_digest(uint64_t h, const void *bytes, size_t n)
 {
     for (const unsigned char *p = bytes; n > 0; n--)
         h = (h ^ *p++) * 1099511628211u;
@@ -30,33 +30,33 @@ static uint64_t digest_bytes(uint64_t h, const void *bytes, size_t n)
 
 static uint64_t digest_int(uint64_t h, int64_t v)
 {
-    return digest_bytes(h, &v, sizeof v);
+    return add_bytes_to_digest(h, &v, sizeof v);
 }
 
 /* Adds the length of a text and the text to the digest. A missing text gives another digest than
  * any text. */
-static uint64_t digest_text(uint64_t h, struct slice s)
+static uint64_t add_text_to_digest(uint64_t h, struct slice s)
 {
     h = digest_int(h, s.p != NULL ? (int64_t)s.n : -1);
-    return s.p != NULL ? digest_bytes(h, s.p, s.n) : h;
+    return s.p != NULL ? add_bytes_to_digest(h, s.p, s.n) : h;
 }
 
 /* Adds to the digest a text that older versions of the format do not have. If the text is missing,
  * the digest does not change. */
-static uint64_t digest_new_text(uint64_t h, struct slice s)
+static uint64_t digest_text_if_present(uint64_t h, struct slice s)
 {
-    return s.p != NULL ? digest_text(h, s) : h;
+    return s.p != NULL ? add_text_to_digest(h, s) : h;
 }
 
 static uint64_t import_digest_session(const struct query_session *s)
 {
     uint64_t h = 14695981039346656037u;
-    h = digest_text(h, s->name);
-    h = digest_text(h, s->command);
-    h = digest_text(h, s->end_reason);
+    h = add_text_to_digest(h, s->name);
+    h = add_text_to_digest(h, s->command);
+    h = add_text_to_digest(h, s->end_reason);
     h = digest_int(h, s->started_at_us);
     h = digest_int(h, s->ended_at_us);
-    return digest_new_text(h, s->tools_rule);
+    return digest_text_if_present(h, s->tools_rule);
 }
 
 /* Adds a message to the digest. h: digest of everything before this message. */
@@ -70,9 +70,9 @@ static uint64_t import_digest_message(uint64_t h, const struct query_message *m)
     h = digest_int(h, m->action);
     h = digest_int(h, m->size);
     h = digest_int(h, m->request_seq);
-    h = digest_text(h, m->finding);
-    h = digest_text(h, m->body);
-    return digest_new_text(h, m->revision);
+    h = add_text_to_digest(h, m->finding);
+    h = add_text_to_digest(h, m->body);
+    return digest_text_if_present(h, m->revision);
 }
 
 /* ---- the import ------------------------------------------------------------------------------ */
@@ -95,7 +95,7 @@ struct import {
     struct session_update known;
     struct buf learnt[FIELDS_OF_UPDATE]; /* owned; texts of `known`; empty: unknown */
     struct buf method, target; /* owned; texts of the current message, as JSON with escapes */
-    struct buf origin;         /* owned; result of import_set_origin() */
+    struct buf origin;         /* owned; result of import_set_origin_members() */
     struct buf error;          /* owned */
 };
 
@@ -207,7 +207,7 @@ int import_session(struct import *d, const struct query_session *s, const char *
     return st < 0 ? import_fail(d, st) : 0;
 }
 
-void import_set_origin(struct import *d, struct slice members)
+void import_set_origin_members(struct import *d, struct slice members)
 {
     buf_clear(&d->origin);
     buf_addc(&d->origin, ',');

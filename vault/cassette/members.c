@@ -12,7 +12,7 @@ struct gather {
     const char *duplicate; /* name of a member that the line has twice; NULL: none */
 };
 
-static void cassette_members_on_member(void *ctx, const struct json_member *m)
+static void cassette_members_store_value(void *ctx, const struct json_member *m)
 {
     struct gather *g = ctx;
     if (m->depth != 1)
@@ -42,7 +42,7 @@ int cassette_read_members(struct slice line, const struct cassette_member *table
     buf_clear(why);
     for (size_t i = 0; i < n; i++)
         values[i] = (struct json_value){0};
-    if (json_scan(line, cassette_members_on_member, &g, &scan) < 0) {
+    if (json_scan(line, cassette_members_store_value, &g, &scan) < 0) {
         buf_printf(why, "%s (byte %zu)", json_fault_text(scan.fault.kind), scan.fault.at + 1);
         return MI_EPROTO;
     }

@@ -60,7 +60,7 @@ int cassette_deliver_message(struct cassette_reader *r, struct query_message *m,
     bool is_text = m->kind == KIND_STDERR || (m->kind == KIND_NOISE && r->foreign);
     if (m->t_us > CLOCK_MAX_US - r->started_us)
         return cassette_reject(r, "the message's time is after the year 9999", NULL);
-    if (cassette_derive(m->body, is_text, &r->scratch, &d) < 0)
+    if (cassette_derive_message_values(m->body, is_text, &r->scratch, &d) < 0)
         return cassette_set_no_memory_error(r);
     fill_omitted_message_fields(m, &d);
     cassette_derive_from_row(m, &d);
@@ -81,8 +81,8 @@ int cassette_deliver_message(struct cassette_reader *r, struct query_message *m,
     }
     if (r->on_message != NULL)
         r->stopped = !r->on_message(r->ctx, m);
-    if (pairing_note_message(&r->pairing, from_client, &d.rpc, m->seq, m->t_us, m->method,
-                             m->target, m->action, re) < 0)
+    if (pairing_add_message(&r->pairing, from_client, &d.rpc, m->seq, m->t_us, m->method, m->target,
+                            m->action, re) < 0)
         return cassette_set_no_memory_error(r);
     return 0;
 }

@@ -221,9 +221,9 @@ static int pairing_add_request(struct pairing *p, bool from_client, const struct
     return 0;
 }
 
-int pairing_note_message(struct pairing *p, bool from_client, const struct rpc *m, int64_t seq,
-                         int64_t t_us, struct slice method, struct slice target,
-                         enum row_action action, int64_t request_seq)
+int pairing_add_message(struct pairing *p, bool from_client, const struct rpc *m, int64_t seq,
+                        int64_t t_us, struct slice method, struct slice target,
+                        enum row_action action, int64_t request_seq)
 {
     if (m->kind == RPC_REQUEST || m->kind == RPC_BATCH) {
         struct pairing_request r = {.seq = seq, .t_us = t_us, .action = action};

@@ -54,9 +54,9 @@ MI_MUST int pairing_find_request(struct pairing *p, enum pairing_rule rule, bool
                                  const struct rpc *m, int64_t *ret_request_seq);
 /* Updates the table for a message. Adds a request or a batch to the table. For any other message,
  * marks the request with the seq request_seq as answered or cancelled. */
-MI_MUST int pairing_note_message(struct pairing *p, bool from_client, const struct rpc *m,
-                                 int64_t seq, int64_t t_us, struct slice method,
-                                 struct slice target, enum row_action action, int64_t request_seq);
+MI_MUST int pairing_add_message(struct pairing *p, bool from_client, const struct rpc *m,
+                                int64_t seq, int64_t t_us, struct slice method, struct slice target,
+                                enum row_action action, int64_t request_seq);
 /* Returns the client's only open request; NULL if there is none, or several. */
 const struct pairing_request *pairing_find_only_open_request(struct pairing *p);
 /* Returns the request or batch with this seq; NULL if there is none. Valid until the table

@@ -25,7 +25,7 @@ struct cassette_reader {
 
     struct pairing pairing;
     struct buf texts;       /* owned; texts of the current line */
-    struct buf scratch;     /* owned; scratch of cassette_derive() */
+    struct buf scratch;     /* owned; scratch of cassette_derive_message_values() */
     struct buf why;         /* owned; reason of an error */
     int version;            /* version of the file's format */
     int64_t started_us;     /* start of the session; 0: not known */

@@ -57,8 +57,8 @@ static int deliver_server_message(struct cassette_reader *r, struct query_messag
 static int note_refused_answer(struct cassette_reader *r, int64_t seq)
 {
     struct rpc answer = {.kind = RPC_ERROR};
-    int st = pairing_note_message(&r->pairing, false, &answer, 0, 0, (struct slice){0},
-                                  (struct slice){0}, ROW_REFUSED, seq);
+    int st = pairing_add_message(&r->pairing, false, &answer, 0, 0, (struct slice){0},
+                                 (struct slice){0}, ROW_REFUSED, seq);
     return st < 0 ? cassette_set_no_memory_error(r) : 0;
 }
 
@@ -75,7 +75,7 @@ static int end_overdue_request(struct cassette_reader *r, int64_t now_us, bool *
     return q != NULL && !q->answered ? note_refused_answer(r, q->seq) : 0;
 }
 
-static int report_server_noise(struct cassette_reader *r, const struct server_line *line)
+static int report_unusable_server_line(struct cassette_reader *r, const struct server_line *line)
 {
     const struct pairing_request *q = NULL;
     struct query_message m = {.kind = KIND_NOISE, .action = ROW_REFUSED, .body = line->text};
@@ -164,7 +164,7 @@ static int server_side_on_line(void *ctx, const struct server_line *line)
     if (r->stopped) /* a callback has stopped the reading at an earlier message of this line */
         return 0;
     if (line->kind != SERVER_LINE_MESSAGE)
-        return report_server_noise(r, line);
+        return report_unusable_server_line(r, line);
     if (rpc_read(line->text, &answer) == 0 &&
         (answer.kind == RPC_RESULT || answer.kind == RPC_ERROR))
         return deliver_server_answer(r, line, &answer);
@@ -194,7 +194,7 @@ void server_side_close(struct cassette_reader *r)
 
 /* Stops waiting for the rest of a line, and for answers to requests, if their deadlines have passed
  * at t_us. */
-static int end_overdue_waits(struct cassette_reader *r, int64_t t_us)
+static int stop_waits_past_deadline(struct cassette_reader *r, int64_t t_us)
 {
     int st = r->server.waits && t_us >= r->server.until_us ? server_side_flush_waiting_line(r) : 0;
     for (bool more = true; st == 0 && more;)
@@ -205,7 +205,7 @@ static int end_overdue_waits(struct cassette_reader *r, int64_t t_us)
 int server_side_read_line(struct cassette_reader *r, struct slice line, int64_t t_us,
                           findings found)
 {
-    int st = end_overdue_waits(r, t_us);
+    int st = stop_waits_past_deadline(r, t_us);
     r->line_t_us = t_us;
     r->line_found = found;
     if (st == 0)
@@ -215,7 +215,7 @@ int server_side_read_line(struct cassette_reader *r, struct slice line, int64_t 
 
 int server_side_read_client_message(struct cassette_reader *r, struct query_message *m)
 {
-    int st = end_overdue_waits(r, m->t_us);
+    int st = stop_waits_past_deadline(r, m->t_us);
     if (st == 0)
         st = cassette_deliver_message(r, m, -1);
     if (m->kind == KIND_NOTIFICATION)

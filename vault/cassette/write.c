@@ -150,7 +150,8 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
         struct slice s = buf_slice(&w->body);
         line.body = is_msg && s.n >= 2 ? (struct slice){s.p + 1, s.n - 2} : s;
     }
-    if (w->body.failed || cassette_derive(line.body, m->kind == KIND_STDERR, &w->scratch, &d) < 0)
+    if (w->body.failed ||
+        cassette_derive_message_values(line.body, m->kind == KIND_STDERR, &w->scratch, &d) < 0)
         return MI_ENOMEM;
     bool from_client = m->direction == ROW_C2S;
     int64_t re = cassette_find_message_number(w, m->request_seq);
@@ -182,8 +183,8 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
     if (!GROW(w->seqs, w->n, w->cap))
         return MI_ENOMEM;
     w->seqs[w->n++] = m->seq;
-    if (pairing_note_message(&w->pairing, from_client, &d.rpc, number, m->t_us, m->method,
-                             m->target, m->action, re) < 0)
+    if (pairing_add_message(&w->pairing, from_client, &d.rpc, number, m->t_us, m->method, m->target,
+                            m->action, re) < 0)
         return MI_ENOMEM;
     return cassette_write_flush(w, FLUSH_BYTES);
 }

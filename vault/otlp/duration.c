@@ -11,7 +11,7 @@ static const int64_t bounds_us[OTLP_BUCKETS - 1] = {
     10000,   20000,   50000,    100000,   200000,   500000,    1000000,
     2000000, 5000000, 10000000, 30000000, 60000000, 120000000, 300000000};
 
-static struct otlp_point *find_or_add_point(struct otlp_durations *d, struct slice attributes)
+static struct otlp_point *find_or_add_data_point(struct otlp_durations *d, struct slice attributes)
 {
     for (size_t i = 0; i < d->n; i++) {
         struct otlp_point *p = &d->point[i];
@@ -32,7 +32,8 @@ static struct otlp_point *find_or_add_point(struct otlp_durations *d, struct sli
 static void otlp_count_duration(struct otlp_durations *d, const struct buf *attributes, int64_t us)
 {
     size_t bucket = 0;
-    struct otlp_point *p = attributes->failed ? NULL : find_or_add_point(d, buf_slice(attributes));
+    struct otlp_point *p =
+        attributes->failed ? NULL : find_or_add_data_point(d, buf_slice(attributes));
     d->failed |= p == NULL;
     if (p == NULL)
         return;

@@ -105,7 +105,7 @@ static struct json_value parse_event_detail(const struct query_event *e)
     return (struct json_value){scan.type, scan.root};
 }
 
-int64_t otlp_event_seq(const struct query_event *e)
+int64_t otlp_read_seq_of_event(const struct query_event *e)
 {
     struct json_value detail = parse_event_detail(e);
     int64_t seq = 0;

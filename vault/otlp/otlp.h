@@ -108,7 +108,7 @@ void otlp_add_finding(struct otlp_request *r, const struct otlp_session *s, stru
 void otlp_add_event(struct otlp_request *r, const struct otlp_session *s,
                     const struct query_event *e, const struct otlp_origin *o);
 /* Returns the member `seq` in the detail of an event; 0 if there is none. */
-int64_t otlp_event_seq(const struct query_event *e);
+int64_t otlp_read_seq_of_event(const struct query_event *e);
 
 /* ---- metrics ---- */
 

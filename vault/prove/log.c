@@ -43,7 +43,7 @@ static int prove_choose_checkpoint(struct prove *p)
 /* ---- the leaves ----------------------------------------------------------------------------- */
 
 /* Stores a leaf if it is about this session, or states a key. */
-static int prove_store_leaf(struct prove *p, int64_t n, struct slice text)
+static int prove_store_leaf_of_session(struct prove *p, int64_t n, struct slice text)
 {
     struct leaf l;
     int st = leaf_read(text, &l);
@@ -83,7 +83,7 @@ static int prove_on_leaf(void *ctx, int64_t n, struct slice text)
     /* do not parse the leaf: most leaves are about other sessions */
     bool may_be_needed = slice_begins(text, "{\"type\":\"key\"") ||
                          memmem(text.p, text.n, p->what->uid.p, p->what->uid.n) != NULL;
-    return may_be_needed ? prove_store_leaf(p, n, text) : 0;
+    return may_be_needed ? prove_store_leaf_of_session(p, n, text) : 0;
 }
 
 /* Chooses the last seal of the session: earlier seals do not matter. */

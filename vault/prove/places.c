@@ -18,8 +18,8 @@ static int prove_refuse_damaged_session(struct prove *p)
 }
 
 /* Sets the record at this position of the tree, and reads the record's commitment from a column. */
-static int prove_set_record(struct prove *p, sqlite3_stmt *s, int column, uint64_t place,
-                            int64_t row)
+static int prove_set_record_commitment(struct prove *p, sqlite3_stmt *s, int column, uint64_t place,
+                                       int64_t row)
 {
     p->row[place].row = row;
     return commitment_read_digest(s, column, &p->commitment[place])
@@ -33,7 +33,8 @@ static int read_session_commitment(struct prove *p)
         p, "SELECT " FIRST("'session'", "s.commitment") " FROM sessions s WHERE id = ?1",
         p->what->session_id);
     int rc = sqlite3_step(s);
-    int st = rc == SQLITE_ROW ? prove_set_record(p, s, 0, 0, 0) : prove_refuse_damaged_session(p);
+    int st = rc == SQLITE_ROW ? prove_set_record_commitment(p, s, 0, 0, 0)
+                              : prove_refuse_damaged_session(p);
     int read = prove_finish_statement(p, s, rc);
     return read < 0 ? read : st;
 }
@@ -51,7 +52,7 @@ static int read_event_commitments(struct prove *p)
         if (place <= 0)
             st = prove_refuse_damaged_session(p);
         else if ((uint64_t)place < p->records)
-            st = prove_set_record(p, s, 2, (uint64_t)place, -sqlite3_column_int64(s, 0));
+            st = prove_set_record_commitment(p, s, 2, (uint64_t)place, -sqlite3_column_int64(s, 0));
     }
     int read = prove_finish_statement(p, s, rc);
     return read < 0 ? read : st;
@@ -74,7 +75,7 @@ static int read_message_commitments(struct prove *p)
             place++;
         if (place >= p->records || (rc = sqlite3_step(s)) != SQLITE_ROW)
             break;
-        st = prove_set_record(p, s, 1, place, sqlite3_column_int64(s, 0));
+        st = prove_set_record_commitment(p, s, 1, place, sqlite3_column_int64(s, 0));
     }
     int read = prove_finish_statement(p, s, rc);
     if (read < 0 || st < 0)

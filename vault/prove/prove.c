@@ -26,7 +26,7 @@ static int prove_check_evidence(struct prove *p)
 }
 
 /* Adds the groups of commitments that contain the chosen records. */
-static int prove_add_groups(struct prove *p, struct bundle_out *o)
+static int prove_add_commitment_groups(struct prove *p, struct bundle_out *o)
 {
     uint64_t groups = (p->records + PLACES_GROUP - 1) / PLACES_GROUP;
     struct digest *node = calloc(tree_count_nodes(groups), sizeof *node);
@@ -71,7 +71,7 @@ static int prove_write_bundle(struct prove *p, struct buf *ret)
     bundle_begin_section(&o, BUNDLE_REDACTIONS);
     st = prove_add_redactions(p, &o);
     if (st == 0)
-        st = prove_add_groups(p, &o);
+        st = prove_add_commitment_groups(p, &o);
     bundle_begin_section(&o, BUNDLE_RECORDS);
     if (st == 0)
         st = prove_add_records(p, &o);

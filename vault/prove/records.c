@@ -117,7 +117,7 @@ static int prove_add_record(struct prove *p, struct bundle_out *o, uint64_t plac
     return st < 0 ? st : read;
 }
 
-static int prove_add_end(struct prove *p, struct bundle_out *o)
+static int prove_add_session_end(struct prove *p, struct bundle_out *o)
 {
     struct salt salt;
     sqlite3_stmt *s = prove_prepare_statement(
@@ -149,7 +149,7 @@ int prove_add_records(struct prove *p, struct bundle_out *o)
                 "session: --seq N",
                 BUNDLE_MAX >> 20);
     }
-    return st == 0 ? prove_add_end(p, o) : st;
+    return st == 0 ? prove_add_session_end(p, o) : st;
 }
 
 /* ---- redactions ----------------------------------------------------------------------------- */

@@ -249,7 +249,7 @@ static bool asked_on_message(void *ctx, const struct query_message *m)
         asked_read_client_message(x, m, &r);
     else if (m->kind == KIND_REQUEST)
         asked_add_question(x, m, (struct slice){0}, (struct json_value){JSON_OBJECT, r.text});
-    else if (query_is_answer(m) && x->open_n > 0 &&
+    else if (query_message_is_answer(m) && x->open_n > 0 &&
              x->open[x->open_n - 1].a.seq == (x->now->id & SCHEMA_SEQ_MAX))
         asked_set_answer(x, m, &x->open[x->open_n - 1], r.result, m->kind == KIND_ERROR);
     return false;
@@ -284,8 +284,8 @@ static bool asked_call_may_match(const struct asking *x, const struct candidate 
 }
 
 /* Passes the questions of a call to the callback. Returns false to stop. */
-static bool asked_report_questions(struct asking *x, const struct candidate *first, asked_fn fn,
-                                   void *ctx)
+static bool asked_pass_questions_to_callback(struct asking *x, const struct candidate *first,
+                                             asked_fn fn, void *ctx)
 {
     bool more = true;
     for (size_t i = 0; more && i < x->open_n; i++) {
@@ -319,7 +319,7 @@ static int asked_read_calls(struct asking *x, asked_fn fn, void *ctx)
             if (st == 0)
                 st = asked_read_message(x, c, c->closing_seq);
         }
-        more = st == 0 && asked_report_questions(x, first, fn, ctx);
+        more = st == 0 && asked_pass_questions_to_callback(x, first, fn, ctx);
     }
     return st;
 }

@@ -68,7 +68,7 @@ int query_body(struct query *q, struct slice uid, const struct query_message *m,
     else if (st == 0 && (m->body_offset < 0 || m->body_length < 0 || m->body_offset > s.st_size ||
                          m->body_length > s.st_size - m->body_offset))
         st = set_body_error(q, uid, "the file is too short");
-    else if (st == 0 && !bodies_are_written(fd, m->body_offset, m->body_length))
+    else if (st == 0 && !bodies_range_is_written(fd, m->body_offset, m->body_length))
         st = set_body_error(q, uid, "there is a hole in the file");
     if (st == 0)
         st = read_body_bytes(fd, m->body_offset, size_min(max, (size_t)m->body_length), b);

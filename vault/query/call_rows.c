@@ -33,16 +33,16 @@ static int create_derived_tables(struct db *d)
 /* Writes the derived calls in one transaction. May be called while messages are being read. */
 static int call_rows_flush(struct query *q)
 {
-    int st = db_run(&q->d, Q_DERIVE_BEGIN, NULL, 0);
+    int st = db_run_statement(&q->d, Q_DERIVE_BEGIN, NULL, 0);
     if (st == 0 && (st = call_batch_flush(q->derived, q->d.db)) == MI_ESTORE)
         st = db_fail(&q->d);
-    return st == 0 ? db_run(&q->d, Q_DERIVE_END, NULL, 0) : st;
+    return st == 0 ? db_run_statement(&q->d, Q_DERIVE_END, NULL, 0) : st;
 }
 
 static int call_rows_on_message(void *ctx, sqlite3_stmt *st)
 {
     struct query *q = ctx;
-    struct call_message m = call_message_of_row(st);
+    struct call_message m = call_message_read_from_row(st);
     int status = call_batch_add_message(q->derived, q->d.db, &m);
     if (status == MI_ESTORE)
         return db_fail(&q->d);
@@ -59,9 +59,9 @@ static int derive_session_calls(struct query *q, int64_t id)
         st = query_read_number(q, Q_DERIVED, id, &done);
     if (st < 0 || (done == last && last > 0))
         return st;
-    st = db_run(&q->d, Q_DERIVE_AGAIN, DB_WITH(db_int(id)));
+    st = db_run_statement(&q->d, Q_DERIVE_AGAIN, DB_WITH(db_int(id)));
     if (st == 0)
-        st = db_run(&q->d, Q_DERIVE_AGAIN_OPERATIONS, DB_WITH(db_int(id)));
+        st = db_run_statement(&q->d, Q_DERIVE_AGAIN_OPERATIONS, DB_WITH(db_int(id)));
     call_batch_start(q->derived, id);
     if (st == 0)
         st = query_read_number(q, Q_CALL_MAY_LINK, id, &may_link);
@@ -70,7 +70,7 @@ static int derive_session_calls(struct query *q, int64_t id)
                              call_rows_on_message, q);
     if (st == 0)
         st = call_rows_flush(q);
-    return st == 0 ? db_run(&q->d, Q_DERIVE_DONE, DB_WITH(db_int(id), db_int(last))) : st;
+    return st == 0 ? db_run_statement(&q->d, Q_DERIVE_DONE, DB_WITH(db_int(id), db_int(last))) : st;
 }
 
 struct id_list {

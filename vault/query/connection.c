@@ -37,7 +37,8 @@ static int register_functions(struct query *q)
  * SQLite's code. */
 static int read_database_version(struct query *q)
 {
-    return schema_version(q->d.db, &q->d.version) == 0 ? SQLITE_OK : failure_code(q->d.db);
+    return schema_version(q->d.db, &q->d.version) == 0 ? SQLITE_OK
+                                                       : failure_get_sqlite_code(q->d.db);
 }
 
 /* Applies a rollback journal, which a proxy leaves if it is killed while it creates the database.

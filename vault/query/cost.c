@@ -194,8 +194,8 @@ static int cost_add_operations(struct cost_reading *x)
 
 /* Adds the result of a request that continues operation `id` to the result of the operation. The
  * request may have any method. */
-static void cost_add_continuation(struct cost_reading *x, int64_t id,
-                                  const struct context_result *r)
+static void cost_add_result_of_continuation(struct cost_reading *x, int64_t id,
+                                            const struct context_result *r)
 {
     size_t at = SEARCH_INT64(x->operation, x->operation_n, id, id);
     if (at == x->operation_n || x->operation[at].id != id)
@@ -270,7 +270,7 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
         !slice_is(each_get_argument_text(column[7]), "peer"))
         return 0;
     if (first > 0 && first <= (int64_t)SCHEMA_SEQ_MAX)
-        cost_add_continuation(x, schema_message_id(session_id, (uint64_t)first), &result);
+        cost_add_result_of_continuation(x, schema_message_id(session_id, (uint64_t)first), &result);
     if (first != 0 || !slice_is(method, "tools/call") ||
         !filter_includes_time(&x->c->filter, at_us))
         return 0;

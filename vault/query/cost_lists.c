@@ -107,11 +107,11 @@ static int lists_remove_hidden_tools(struct lists_reading *x, struct slice body,
                  ? tool_rule_remove_tools(&x->rule, m->result, &c, &cut, NULL, NULL)
                  : 0;
     if (st == 0 && c.n > 0) {
-        size_t n = changes_text_size(&c, body);
+        size_t n = changes_compute_changed_size(&c, body);
         buf_clear(&x->seen);
         st = buf_reserve(&x->seen, n) ? 0 : MI_ENOMEM;
         if (st == 0) {
-            changes_write_text(&c, body, x->seen.p);
+            changes_write_changed_text(&c, body, x->seen.p);
             x->seen.n = n;
             /* the list is still valid JSON after tools were removed */
             st = rpc_read(buf_slice(&x->seen), m) < 0 ? MI_ENOMEM : 0;

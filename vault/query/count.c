@@ -37,7 +37,7 @@ enum count_by count_parse_option_word(const char *name)
 
 #define PART_END '\xFF' /* separates the parts of a key: this byte does not occur in UTF-8 */
 
-static void append_key_text(struct buf *b, struct slice part)
+static void append_group_key_part(struct buf *b, struct slice part)
 {
     if (part.p != NULL)
         text_append_valid_utf8(b, part);
@@ -81,16 +81,16 @@ static void make_group_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
     buf_clear(&x->key);
     if (x->c->by == COUNT_DAY) {
         clock_local_text(at_us, day);
-        append_key_text(&x->key, (struct slice){day, size_min(strlen(day), 10)});
+        append_group_key_part(&x->key, (struct slice){day, size_min(strlen(day), 10)});
         return;
     }
-    append_key_text(&x->key, connect_column(st, 0));
+    append_group_key_part(&x->key, connect_column(st, 0));
     if (x->c->by == COUNT_TOOL)
-        append_key_text(&x->key, connect_column(st, 1));
+        append_group_key_part(&x->key, connect_column(st, 1));
 }
 
 /* Reads the calls that repeat an earlier call. Must run before any call is counted. */
-static int count_read_repeats(struct counting *x, struct query *q, const struct filter *f)
+static int count_read_repeated_calls(struct counting *x, struct query *q, const struct filter *f)
 {
     sqlite3_stmt *st = NULL;
     /* Repeated calls are not counted in a store, because the store would have to send all of its
@@ -161,7 +161,7 @@ static int query_count_on_call(void *ctx, sqlite3_stmt *st)
     return status;
 }
 
-/* Context of note_if_session_is_left_out(), which looks for a session that the filter selects but
+/* Context of check_if_session_is_left_out(), which looks for a session that the filter selects but
  * that is not counted, because it was imported or made by `send`. */
 struct left_out_search {
     struct count *c;
@@ -169,7 +169,7 @@ struct left_out_search {
     int status;
 };
 
-static bool note_if_session_is_left_out(void *ctx, const struct query_session *s)
+static bool check_if_session_is_left_out(void *ctx, const struct query_session *s)
 {
     struct left_out_search *l = ctx;
     bool sent = false;
@@ -197,7 +197,7 @@ int count_calls(struct count *c, struct query *q)
     c->left_out = c->several = false;
     c->repeats = c->repeats_forwarded = 0;
     c->tally = (struct tally){0};
-    int st = columns.failed ? MI_ENOMEM : count_read_repeats(&x, q, &f);
+    int st = columns.failed ? MI_ENOMEM : count_read_repeated_calls(&x, q, &f);
     if (st == 0)
         st = person_list_read(&x.person, q, &question, PERSON_BY_CALL);
     if (st == 0)
@@ -205,7 +205,7 @@ int count_calls(struct count *c, struct query *q)
     if (st == 0)
         st = call_rows_check_operations(q, &c->several);
     if (st == 0 && c->tally.n == 0 && (!c->imported || !c->sent))
-        st = query_matching_sessions(q, &f, FILTER_HOLDS, 0, note_if_session_is_left_out, &look);
+        st = query_matching_sessions(q, &f, FILTER_HOLDS, 0, check_if_session_is_left_out, &look);
     st = st == 0 ? look.status : st;
     person_list_close(&x.person);
     free(x.repeat);

@@ -123,7 +123,7 @@ static void filter_add_value(struct where *w, const char *before, struct cell va
     w->value[w->n++] = value;
 }
 
-static struct cell cell_of_text(const char *text)
+static struct cell make_text_cell(const char *text)
 {
     return (struct cell){.type = CELL_TEXT, .text = slice_of(text)};
 }
@@ -146,7 +146,7 @@ static void filter_add_name(struct where *w, const char *column, const char *nam
              : empty ? "ifnull(%s, '') = "
                      : "%s = ",
              column);
-    filter_add_value(w, before, cell_of_text(name), glob ? ")" : "");
+    filter_add_value(w, before, make_text_cell(name), glob ? ")" : "");
 }
 
 void where_add_session(struct where *w, const struct filter *f, enum filter_time time)
@@ -155,7 +155,7 @@ void where_add_session(struct where *w, const struct filter *f, enum filter_time
     filter_add_name(w, "s.client_name", f->client);
     if (f->project != NULL)
         filter_add_value(w, w->has_cwd ? "is_in_project(s.cwd, " : "is_in_project(NULL, ",
-                         cell_of_text(f->project), ")");
+                         make_text_cell(f->project), ")");
     if (f->also != NULL) {
         filter_add_name(w, "s.name", f->also->server);
         filter_add_name(w, "s.client_name", f->also->client);
@@ -176,7 +176,7 @@ void where_add_session(struct where *w, const struct filter *f, enum filter_time
                     f->since_us);
     if (time == FILTER_BEGAN && w->by_uid && f->since_us > 0) {
         uid_make_time_prefix(f->since_us, w->uid);
-        filter_add_value(w, "s.uid >= ", cell_of_text(w->uid), "");
+        filter_add_value(w, "s.uid >= ", make_text_cell(w->uid), "");
     }
 }
 
@@ -257,7 +257,7 @@ static void filter_add_message_statuses(struct where *w, unsigned statuses)
                      &call_statuses, statuses);
 }
 
-void where_add_message(struct where *w, const struct filter *f, int64_t started_at_us)
+void where_add_message_conditions(struct where *w, const struct filter *f, int64_t started_at_us)
 {
     filter_add_name(w, OF_MESSAGE("method"), f->method);
     filter_add_tool(w, OF_MESSAGE("method"), OF_MESSAGE("target"), f->tool);
@@ -281,7 +281,7 @@ void where_add_message(struct where *w, const struct filter *f, int64_t started_
     if (f->until_us != INT64_MAX)
         filter_add_time(w, "m.t_us < ", f->until_us - started_at_us);
     if (f->also != NULL)
-        where_add_message(w, f->also, started_at_us);
+        where_add_message_conditions(w, f->also, started_at_us);
 }
 
 void where_add_event_conditions(struct where *w, const struct filter *f, int64_t started_at_us)
@@ -300,7 +300,7 @@ void where_clause_close(struct where *w)
 
 /* ---- functions of SQL ---- */
 
-static struct slice filter_value_text(sqlite3_value *v)
+static struct slice filter_get_sql_value_text(sqlite3_value *v)
 {
     const char *text = (const char *)sqlite3_value_text(v);
     return (struct slice){text, text != NULL ? (size_t)sqlite3_value_bytes(v) : 0};
@@ -311,14 +311,14 @@ static void sql_function_fits(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;
     const char *glob = (const char *)sqlite3_value_text(value[1]);
-    sqlite3_result_int(to, text_fits_pattern(glob, filter_value_text(value[0])));
+    sqlite3_result_int(to, text_fits_pattern(glob, filter_get_sql_value_text(value[0])));
 }
 
 static void sql_function_is_in_project(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;
     const char *project = (const char *)sqlite3_value_text(value[1]);
-    sqlite3_result_int(to, is_in_project(project, filter_value_text(value[0])));
+    sqlite3_result_int(to, is_in_project(project, filter_get_sql_value_text(value[0])));
 }
 
 /* The SQL function message_status(KIND, ACTION, ORIGIN, FINDING, ACTION OF THE REQUEST): NULL if
@@ -326,11 +326,12 @@ static void sql_function_is_in_project(sqlite3_context *to, int n, sqlite3_value
 static void sql_function_message_status(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;
-    enum call_status status = message_status(
-        value_find_by_word(&row_kinds, filter_value_text(value[0])),
-        value_find_by_word(&row_actions, filter_value_text(value[1])),
-        value_find_by_word(&row_origins, filter_value_text(value[2])), filter_value_text(value[3]),
-        value_find_by_word(&row_actions, filter_value_text(value[4])));
+    enum call_status status =
+        message_status(value_find_by_word(&row_kinds, filter_get_sql_value_text(value[0])),
+                       value_find_by_word(&row_actions, filter_get_sql_value_text(value[1])),
+                       value_find_by_word(&row_origins, filter_get_sql_value_text(value[2])),
+                       filter_get_sql_value_text(value[3]),
+                       value_find_by_word(&row_actions, filter_get_sql_value_text(value[4])));
     if (status != CALL_UNKNOWN)
         sqlite3_result_text(to, call_status_name(status), -1, SQLITE_STATIC);
 }

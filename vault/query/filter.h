@@ -98,7 +98,7 @@ void where_add_session(struct where *w, const struct filter *f, enum filter_time
 void where_add_call_conditions(struct where *w, const struct filter *f);
 /* Adds the condition for a message `m` of a session that began at started_at_us. In SQL, `r` is the
  * request that the message answers, or NULL. */
-void where_add_message(struct where *w, const struct filter *f, int64_t started_at_us);
+void where_add_message_conditions(struct where *w, const struct filter *f, int64_t started_at_us);
 /* Adds the condition for an event `e`. If filter_selects_by_call(), no event matches: then the
  * caller must not read events. */
 void where_add_event_conditions(struct where *w, const struct filter *f, int64_t started_at_us);

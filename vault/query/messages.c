@@ -55,7 +55,7 @@ int query_messages_and_events(struct query *q, const struct message_question *x,
     int64_t to = x->to > SCHEMA_SEQ_MAX ? SCHEMA_SEQ_MAX : x->to;
     bool more = true;
     if (x->filter != NULL) {
-        where_add_message(&w, x->filter, x->started_at_us);
+        where_add_message_conditions(&w, x->filter, x->started_at_us);
         where_add_event_conditions(&events.where, x->filter, x->started_at_us);
         events.fn = filter_selects_by_call(x->filter) ? NULL : on_event;
     }

@@ -134,7 +134,7 @@ static void query_page_copy_text(struct slice *text, char **at)
 static struct page_row *copy_message(sqlite3_stmt *st, size_t *ret_bytes)
 {
     struct query_message m;
-    query_message_row(st, QUERY_WITH_BODY, &m);
+    query_read_message_row(st, QUERY_WITH_BODY, &m);
     size_t n = fields_text_bytes(&fields_of_message, &m);
     struct page_row *row = page_new_row(n + m.request_method.n + m.request_target.n + 2, ret_bytes);
     if (row == NULL)

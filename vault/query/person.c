@@ -46,7 +46,7 @@ static int person_on_session(void *ctx, sqlite3_stmt *st)
 static int person_add_open_call(struct reading *r, struct asker_call *c, sqlite3_stmt *st)
 {
     int status = 0;
-    if (!asker_counts_as_call(connect_column(st, 3)))
+    if (!asker_method_counts_as_call(connect_column(st, 3)))
         return 0;
     if (r->order == PERSON_BY_ASK) { /* with PERSON_BY_CALL, the texts are not needed */
         status = intern_add(&r->l->texts, connect_column(st, 3), &c->method);
@@ -58,10 +58,10 @@ static int person_add_open_call(struct reading *r, struct asker_call *c, sqlite3
     return status;
 }
 
-static int person_add_request_share(struct reading *r, int64_t id, const struct asker_call *ask,
-                                    bool of_person)
+static int person_add_time_of_request(struct reading *r, int64_t id, const struct asker_call *ask,
+                                      bool of_person)
 {
-    struct asker_call *c = asker_find(&r->open, ask->seq);
+    struct asker_call *c = asker_find_call_of_request(&r->open, ask->seq);
     if (c == NULL)
         return 0;
     if (!GROW(r->l->share, r->l->n, r->l->cap))
@@ -69,7 +69,7 @@ static int person_add_request_share(struct reading *r, int64_t id, const struct 
     r->l->share[r->l->n++] = (struct person_share){
         .ask = id,
         .call = (id & ~SCHEMA_SEQ_MAX) + c->operation_seq,
-        .us = of_person ? asker_count_unshared_us(c, ask->covered_us, ask->end_us) : 0,
+        .us = of_person ? asker_take_uncovered_us(c, ask->covered_us, ask->end_us) : 0,
         .method = c->method,
         .target = c->target,
     };
@@ -89,18 +89,19 @@ static int person_on_call(void *ctx, sqlite3_stmt *st)
         return 0; /* ignore a request that was not sent by a peer, or was not delivered */
     if (slice_is(connect_column(st, 2), "c2s"))
         return person_add_open_call(r, &c, st);
-    enum asks what = asker_kind_of_request(connect_column(st, 3));
+    enum asks what = asker_classify_request(connect_column(st, 3));
     bool wanted = r->order == PERSON_BY_CALL ? what == ASKS_PERSON : what != ASKS_NOTHING;
     return wanted && id >= r->now->first && first == 0
-               ? person_add_request_share(r, id, &c, what == ASKS_PERSON)
+               ? person_add_time_of_request(r, id, &c, what == ASKS_PERSON)
                : 0;
 }
 
 /* Reads the calls of a session that may be open between the session's first and last question.
  * Skips calls that ended before the first question, and calls whose answer directly follows their
  * request. */
-static int person_read_session(struct reading *r, struct query *q,
-                               const struct call_question *question, const struct asking *a)
+static int person_read_calls_of_session(struct reading *r, struct query *q,
+                                        const struct call_question *question,
+                                        const struct asking *a)
 {
     struct filter f = FILTER_ANY;
     struct call_question x = {.filter = &f,
@@ -126,13 +127,13 @@ static int person_read_session(struct reading *r, struct query *q,
 
 /* ---- the list ---- */
 
-static int compare_shares_by_call(const void *a, const void *b)
+static int compare_by_call_id(const void *a, const void *b)
 {
     const struct person_share *x = a, *y = b;
     return (x->call > y->call) - (x->call < y->call);
 }
 
-static int compare_shares_by_ask(const void *a, const void *b)
+static int compare_by_server_request_id(const void *a, const void *b)
 {
     const struct person_share *x = a, *y = b;
     return (x->ask > y->ask) - (x->ask < y->ask);
@@ -170,11 +171,11 @@ int person_list_read(struct person_list *l, struct query *q, const struct call_q
                             " c.operation_seq AS operation_seq",
                             person_on_session, &r);
     for (size_t i = 0; st == 0 && i < r.n; i++)
-        st = person_read_session(&r, q, question, &r.session[i]);
+        st = person_read_calls_of_session(&r, q, question, &r.session[i]);
     free(r.session);
     if (l->n > 1)
         qsort(l->share, l->n, sizeof *l->share,
-              order == PERSON_BY_CALL ? compare_shares_by_call : compare_shares_by_ask);
+              order == PERSON_BY_CALL ? compare_by_call_id : compare_by_server_request_id);
     return st;
 }
 

@@ -220,7 +220,7 @@ static inline enum call_status query_get_call_status(const struct query_message 
     return call_status_after_message(m->request_action, m->kind, m->origin, m->finding);
 }
 
-static inline bool query_is_answer(const struct query_message *m)
+static inline bool query_message_is_answer(const struct query_message *m)
 {
     return m->kind == KIND_RESULT || m->kind == KIND_ERROR;
 }
@@ -233,12 +233,12 @@ static inline bool query_message_ended_call(const struct query_message *m)
 /* Return the method and the target of a message; for an answer, those of its request. */
 static inline struct slice query_method_of_message(const struct query_message *m)
 {
-    return query_is_answer(m) ? m->request_method : m->method;
+    return query_message_is_answer(m) ? m->request_method : m->method;
 }
 
 static inline struct slice query_target_of_message(const struct query_message *m)
 {
-    return query_is_answer(m) ? m->request_target : m->target;
+    return query_message_is_answer(m) ? m->request_target : m->target;
 }
 
 /* Calls fn for the calls that match (vault/query/call_rows.h). */
@@ -290,8 +290,8 @@ MI_MUST int query_read_message_bodies(struct query *q, int64_t session_id, int64
                                       int64_t max, query_message_fn fn, void *ctx);
 /* Calls fn for the messages that match the filter. Only seq, t_us, kind, origin, action, method,
  * target, finding, request_method, request_target and request_action are set. */
-MI_MUST int query_message_facts(struct query *q, const struct message_question *x,
-                                enum query_order order, query_message_fn fn, void *ctx);
+MI_MUST int query_messages_without_bodies(struct query *q, const struct message_question *x,
+                                          enum query_order order, query_message_fn fn, void *ctx);
 
 /* Calls fn for each message with from <= seq <= to. Sets all members, but `body` only if `bodies`
  * is true: lists need no bodies. */

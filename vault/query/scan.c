@@ -58,7 +58,7 @@ int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, en
     return i;
 }
 
-void query_message_row(sqlite3_stmt *st, enum query_body body, struct query_message *ret)
+void query_read_message_row(sqlite3_stmt *st, enum query_body body, struct query_message *ret)
 {
     int i = query_read_fields(&fields_of_message, st, 0, body, ret);
     ret->has_request = sqlite3_column_type(st, i) != SQLITE_NULL;
@@ -72,7 +72,7 @@ static int query_scan_on_row(void *ctx, sqlite3_stmt *st)
 {
     struct reading *r = ctx;
     struct query_message m;
-    query_message_row(st, r->body, &m);
+    query_read_message_row(st, r->body, &m);
     return pass_message_to_callback(r, &m);
 }
 
@@ -115,15 +115,15 @@ int query_read_message_bodies(struct query *q, int64_t session_id, int64_t after
     return max > 0 ? query_scan_rows(q, Q_BODIES, NULL, &in, query_scan_on_body, &r) : 0;
 }
 
-int query_message_facts(struct query *q, const struct message_question *x, enum query_order order,
-                        query_message_fn fn, void *ctx)
+int query_messages_without_bodies(struct query *q, const struct message_question *x,
+                                  enum query_order order, query_message_fn fn, void *ctx)
 {
     struct reading r = {.fn = fn, .ctx = ctx, .left = INT64_MAX};
     bool back = order == QUERY_BACKWARD;
     struct query_range in = {x->session_id, x->from, x->to, back};
     struct where w = {.n = 0};
     if (x->filter != NULL)
-        where_add_message(&w, x->filter, x->started_at_us);
+        where_add_message_conditions(&w, x->filter, x->started_at_us);
     int st = w.sql.failed ? MI_ENOMEM
                           : query_scan_rows(q, back ? Q_FACTS_BACK : Q_FACTS, &w, &in,
                                             scan_on_row_without_body, &r);
@@ -162,7 +162,7 @@ int query_find_matching_messages(struct query *q, const struct message_question 
     int rc = SQLITE_DONE, status = find_statuses_of_own_answers(q, x, &own.statuses);
     rows.to = rows.to < SCHEMA_SEQ_MAX ? rows.to : SCHEMA_SEQ_MAX;
     where_add_call_conditions(&w, &own);
-    where_add_message(&w, x->filter, x->started_at_us);
+    where_add_message_conditions(&w, x->filter, x->started_at_us);
     if (status == 0 && w.sql.failed)
         status = MI_ENOMEM;
     if (status == 0)

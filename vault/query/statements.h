@@ -91,6 +91,6 @@ int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, en
                       void *record);
 /* Reads the current row of Q_MESSAGES, Q_ROWS or Q_ROWS_BACK. Texts are borrowed until the next
  * step. */
-void query_message_row(sqlite3_stmt *st, enum query_body body, struct query_message *ret);
+void query_read_message_row(sqlite3_stmt *st, enum query_body body, struct query_message *ret);
 
 #endif

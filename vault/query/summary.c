@@ -14,7 +14,7 @@
  * may have a single message with the highest possible seq. */
 #define WAITING_MAX (INT64_C(1) << 30)
 
-static int summary_on_open_call(void *ctx, sqlite3_stmt *st)
+static int summary_mark_open_call(void *ctx, sqlite3_stmt *st)
 {
     struct query_summary *s = ctx;
     size_t seq = (size_t)(sqlite3_column_int64(st, 0) & SCHEMA_SEQ_MAX);
@@ -33,14 +33,14 @@ static int summary_on_call(void *ctx, sqlite3_stmt *st)
     struct summing *x = ctx;
     struct query_summary *s = x->s;
     if (!slice_is(connect_column(st, 2), "c2s")) {
-        x->asks |= asker_kind_of_request(connect_column(st, 3)) == ASKS_PERSON;
+        x->asks |= asker_classify_request(connect_column(st, 3)) == ASKS_PERSON;
         return 0;
     }
     enum call_status status = value_find_by_word(&call_statuses, connect_column(st, 1));
     s->calls++;
     if (status < CALL_UNKNOWN)
         s->by_status[status]++;
-    return status == CALL_OPEN ? summary_on_open_call(s, st) : 0;
+    return status == CALL_OPEN ? summary_mark_open_call(s, st) : 0;
 }
 
 static int summary_on_operation(void *ctx, sqlite3_stmt *st)
@@ -134,7 +134,7 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
         status = call_rows_read(q, &both, "c.id, c.status, c.direction, c.method", summary_on_call,
                                 &sum);
     else if (status == 0 && waiting && s.by_status[CALL_OPEN] > 0)
-        status = call_rows_read(q, &x, "c.id, c.status", summary_on_open_call, &s);
+        status = call_rows_read(q, &x, "c.id, c.status", summary_mark_open_call, &s);
     if (status == 0)
         status = summary_count_operations(q, &x, &s);
     if (status == 0 && sum.asks) {

@@ -62,7 +62,7 @@ void tally_add_result_tokens(struct tally *t, int64_t tokens)
 #define DIGITS ((size_t)1 << DIGIT_BITS)
 #define SORTED_BITS 44
 
-static size_t tally_digit_of_duration(int64_t us, int shift)
+static size_t tally_get_radix_digit(int64_t us, int shift)
 {
     int64_t most = ((int64_t)1 << SORTED_BITS) - 1;
     int64_t v = us < 0 ? 0 : us > most ? most : us;
@@ -78,14 +78,14 @@ static void sort_durations(int64_t *us, int64_t *scratch, size_t n)
     for (int shift = 0; shift < SORTED_BITS; shift += DIGIT_BITS) {
         size_t at[DIGITS] = {0}, sum = 0;
         for (size_t i = 0; i < n; i++)
-            at[tally_digit_of_duration(from[i], shift)]++;
+            at[tally_get_radix_digit(from[i], shift)]++;
         for (size_t d = 0; d < DIGITS; d++) {
             size_t k = at[d];
             at[d] = sum;
             sum += k;
         }
         for (size_t i = 0; i < n; i++)
-            to[at[tally_digit_of_duration(from[i], shift)]++] = from[i];
+            to[at[tally_get_radix_digit(from[i], shift)]++] = from[i];
         int64_t *sorted = to;
         to = from;
         from = sorted;

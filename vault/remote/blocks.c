@@ -19,8 +19,8 @@ static struct block *find_or_recycle_block(struct remote *r, enum remote_table t
     return oldest;
 }
 
-int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
-                   struct page **ret, size_t *ret_row)
+int pages_find_row_of_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
+                          struct page **ret, size_t *ret_row)
 {
     int64_t first = seq - seq % PAGES_BLOCK;
     struct remote_ask ask = {

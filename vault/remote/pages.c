@@ -119,7 +119,7 @@ void page_release(struct page *p)
 
 /* ---- sessions ---- */
 
-int pages_session_id(struct remote *r, const struct cell *session, int64_t *ret)
+int pages_get_or_add_session_id(struct remote *r, const struct cell *session, int64_t *ret)
 {
     uint32_t index, vault;
     if (intern_add(&r->vaults, session[REMOTE_SESSION_VAULT].text, &vault) < 0 ||
@@ -338,10 +338,11 @@ static int group_add_next_sessions(struct remote *r, int64_t last_id, struct gro
     for (; p != NULL && g->n <= REMOTE_SESSIONS_MORE && row + g->n < p->n; g->n++) {
         const struct cell *session = page_row(p, row + g->n);
         g->uid[g->n] = session[REMOTE_SESSION_UID].text;
-        if (pages_session_id(r, session, &g->id[g->n]) < 0)
+        if (pages_get_or_add_session_id(r, session, &g->id[g->n]) < 0)
             return MI_ENOMEM;
     }
-    /* set the uid and the vault again, because pages_session_id() may have moved them in memory */
+    /* set the uid and the vault again, because pages_get_or_add_session_id() may have moved them in
+     * memory */
     if (pages_set_session(r, g->id[0], ask)) {
         ask->more = &g->uid[1];
         ask->more_n = g->n - 1;

@@ -93,7 +93,7 @@ struct page *pages_find_cached_by_seq(struct remote *r, enum remote_table table,
 
 /* Finds the id of a session; a session that was not read before gets a new id. session: a row of a
  * page of sessions. Returns 0 or MI_ENOMEM. */
-MI_MUST int pages_session_id(struct remote *r, const struct cell *session, int64_t *ret);
+MI_MUST int pages_get_or_add_session_id(struct remote *r, const struct cell *session, int64_t *ret);
 /* Sets uid and vault of the request to those of the session with this id. false: there is no such
  * session. */
 MI_MUST bool pages_set_session(const struct remote *r, int64_t id, struct remote_ask *ask);
@@ -103,8 +103,8 @@ MI_MUST int pages_find_session(struct remote *r, int64_t id, struct page **ret, 
 MI_MUST int pages_find_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
 /* Finds the row of a message or of a call, as `table` says. The page stays valid until the caller
  * releases it. */
-MI_MUST int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
-                           struct page **ret, size_t *ret_row);
+MI_MUST int pages_find_row_of_seq(struct remote *r, enum remote_table table, int64_t session,
+                                  int64_t seq, struct page **ret, size_t *ret_row);
 /* Finds the session that is the next older or next newer one after the session in `ask`, and makes
  * a page of it from cached pages. The page has no rows if there is no such session. MI_ENOENT: no
  * cached page answers this, so ask the store. */

@@ -69,7 +69,7 @@ int remote_find_session_by_number(struct remote *r, int64_t number, int64_t *ret
         return st;
     *ret_n = (int)p->n;
     if (p->n > 0)
-        st = pages_session_id(r, page_row(p, 0), ret_id);
+        st = pages_get_or_add_session_id(r, page_row(p, 0), ret_id);
     page_release(p);
     return st;
 }

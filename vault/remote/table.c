@@ -252,7 +252,8 @@ static int remote_table_filter(sqlite3_vtab_cursor *base, int plan, const char *
     int st = t->table == REMOTE_SESSIONS ? pages_find_session(t->remote, c->id, &c->page, &c->row)
              : t->table == REMOTE_SUMMARIES
                  ? pages_find_summary(t->remote, c->id, &c->page, &c->row)
-                 : pages_find_seq(t->remote, t->table, c->session, c->ask.from, &c->page, &c->row);
+                 : pages_find_row_of_seq(t->remote, t->table, c->session, c->ask.from, &c->page,
+                                         &c->row);
     return st == 0 || st == MI_ENOENT ? SQLITE_OK : cursor_set_store_error(c, st);
 }
 
@@ -279,7 +280,7 @@ static int cursor_row_id(struct cursor *c, sqlite3_int64 *ret)
     int64_t id = c->session;
     int st = 0;
     if (c->ask.table == REMOTE_SESSIONS)
-        st = pages_session_id(remote_of_cursor(c), row, &id);
+        st = pages_get_or_add_session_id(remote_of_cursor(c), row, &id);
     else if (c->ask.table == REMOTE_MESSAGES || c->ask.table == REMOTE_CALLS)
         id = schema_message_id(c->session, (uint64_t)row[REMOTE_MESSAGE_SEQ].number);
     *ret = id;

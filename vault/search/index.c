@@ -165,11 +165,12 @@ static bool search_index_add_body(void *ctx, const struct query_message *m)
         if (query_body(s->q, slice_of(a->session->uid), m, SEARCH_BODY_MAX, &s->large) == 0)
             body = buf_slice(&s->large);
     }
-    struct slice text = search_text_of_body(m->kind, body, &s->text);
+    struct slice text = search_get_text_of_body(m->kind, body, &s->text);
     int64_t id = schema_message_id(a->session->id, (uint64_t)m->seq);
-    a->status = text.n > 0
-                    ? convert_index_error(db_run(&s->d, ADD, DB_WITH(db_int(id), db_text(text))))
-                    : 0;
+    a->status =
+        text.n > 0
+            ? convert_index_error(db_run_statement(&s->d, ADD, DB_WITH(db_int(id), db_text(text))))
+            : 0;
     a->last = m->seq;
     a->n++;
     if (a->on_read != NULL)
@@ -212,7 +213,7 @@ static int search_index_add_batch(struct search *s, const struct search_session 
     if (st == 0)
         st = a->status;
     if (st == 0 && a->n > 0)
-        st = convert_index_error(db_run(
+        st = convert_index_error(db_run_statement(
             &s->d, WRITE_DONE, DB_WITH(db_int(x->id), db_text(slice_of(x->uid)), db_int(a->last))));
     int ended = db_end(&s->d, st);
     st = st < 0 ? st : convert_index_error(ended);

@@ -160,7 +160,7 @@ static void search_terms_unescape(struct buf *b, struct slice body)
     }
 }
 
-struct slice search_text_of_body(enum row_kind kind, struct slice body, struct buf *b)
+struct slice search_get_text_of_body(enum row_kind kind, struct slice body, struct buf *b)
 {
     struct json_scan scan;
     if (body.p == NULL)

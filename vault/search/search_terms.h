@@ -51,6 +51,6 @@ MI_MUST int search_terms_find(struct search_terms *t, struct slice text, struct 
 
 /* Returns the searchable text of a message: a slice of `body` or of `b`. The caller may cut a
  * longer body to its first SEARCH_BODY_MAX bytes. */
-struct slice search_text_of_body(enum row_kind kind, struct slice body, struct buf *b);
+struct slice search_get_text_of_body(enum row_kind kind, struct slice body, struct buf *b);
 
 #endif

@@ -71,7 +71,7 @@ int bodies_append_body(struct bodies *b, const char *uid, struct slice body, int
     return 0;
 }
 
-bool bodies_are_written(int fd, int64_t offset, int64_t length)
+bool bodies_range_is_written(int fd, int64_t offset, int64_t length)
 {
     int64_t end = offset + length, holes = 0;
     while (offset < end && holes <= BODIES_HOLES) {

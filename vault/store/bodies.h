@@ -26,7 +26,7 @@ MI_MUST int bodies_append_body(struct bodies *b, const char *uid, struct slice b
  * have at most BODIES_HOLES bytes. A recorder writes no holes, while a forged sparse file, which is
  * small, could claim a body of any size. */
 #define BODIES_HOLES ((int64_t)16 << 20)
-bool bodies_are_written(int fd, int64_t offset, int64_t length);
+bool bodies_range_is_written(int fd, int64_t offset, int64_t length);
 /* Returns the range of bytes that were added since the last call. false: the range is smaller than
  * 1 MiB, and is left for a later call. */
 bool bodies_take_new_range(struct bodies *b, int64_t *ret_from, int64_t *ret_to);

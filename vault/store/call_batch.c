@@ -195,7 +195,7 @@ int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t session_id
 
 /* Whether a message is a request of the proxy, or the answer to such a request. Such messages are
  * rare, so the earlier requests of the proxy are read only when the first of them is added. */
-static bool message_is_of_own_request(const struct call_message *m)
+static bool message_is_of_proxy_request(const struct call_message *m)
 {
     return m->kind == KIND_REQUEST ? m->origin == ROW_INTERPOSER
                                    : m->request_seq == 0 && m->action == ROW_SWALLOWED;
@@ -275,7 +275,7 @@ static int call_batch_update_operations(struct call_batch *b, sqlite3 *db,
     else if (call != NULL && call->seq == m->seq)
         operations_note_request(b->operations, call, &m->link);
     else if (call != NULL)
-        operations_note_ended_call(b->operations, call, &m->link);
+        operations_add_ended_call(b->operations, call, &m->link);
     return 0;
 }
 
@@ -355,7 +355,7 @@ int call_batch_add_message(struct call_batch *b, sqlite3 *db, const struct call_
     int64_t seq;
     if (!b->on)
         return 0;
-    if (!b->knows_own && message_is_of_own_request(m)) {
+    if (!b->knows_own && message_is_of_proxy_request(m)) {
         if (call_batch_read_own_requests(b, db) < 0)
             return MI_ESTORE;
         b->knows_own = true;
@@ -407,7 +407,7 @@ int call_batch_flush(struct call_batch *b, sqlite3 *db)
     return st;
 }
 
-struct call_message call_message_of_row(sqlite3_stmt *st)
+struct call_message call_message_read_from_row(sqlite3_stmt *st)
 {
     struct rpc body;
     struct link link = {0};

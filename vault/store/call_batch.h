@@ -95,8 +95,8 @@ MI_MUST int call_batch_flush(struct call_batch *b, sqlite3 *db);
     " (SELECT 1 FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"              \
     " AND method >= 'tasks/' AND method < 'tasks0'), 0) FROM sessions WHERE id = ?1"
 /* Selects the values that model/calls.h needs of the messages with ids from ?1 to ?2, in the order
- * of seq. call_message_of_row() reads a row; its texts are borrowed until the next step. may_link:
- * "1" or "0", from CALL_MAY_LINK. Bodies in files are not read. */
+ * of seq. call_message_read_from_row() reads a row; its texts are borrowed until the next step.
+ * may_link: "1" or "0", from CALL_MAY_LINK. Bodies in files are not read. */
 #define CALL_MESSAGES(may_link)                                                                    \
     "SELECT id & 68719476735, t_us, size, request_seq, error_code, direction, origin, kind,"       \
     " action, CASE WHEN kind = 'request' THEN method END,"                                         \
@@ -112,6 +112,6 @@ MI_MUST int call_batch_flush(struct call_batch *b, sqlite3 *db);
     " AND (kind IN ('request', 'result', 'error') OR kind = 'notification'"                        \
     " AND (request_seq IS NOT NULL OR method IN ('notifications/tasks',"                           \
     " 'notifications/tasks/status'))) ORDER BY id"
-struct call_message call_message_of_row(sqlite3_stmt *st);
+struct call_message call_message_read_from_row(sqlite3_stmt *st);
 
 #endif

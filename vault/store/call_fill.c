@@ -49,7 +49,7 @@ static int call_fill_add_calls(struct call_fill *f, struct call_batch *b, sqlite
     sqlite3_bind_int64(q, 2, schema_message_id(f->session_id, (uint64_t)to));
     int rc = SQLITE_DONE, st = 0;
     while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
-        struct call_message m = call_message_of_row(q);
+        struct call_message m = call_message_read_from_row(q);
         st = call_batch_add_message(b, db, &m);
         if (st == 0 && call_batch_is_full(b))
             st = call_batch_flush(b, db);

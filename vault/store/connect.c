@@ -25,7 +25,7 @@ struct budget {
     int64_t used; /* number of steps of the running statement */
 };
 
-static int64_t size_of_database_file(const char *path, const char *suffix)
+static int64_t get_size_of_database_file(const char *path, const char *suffix)
 {
     char name[4096];
     struct stat st;
@@ -40,19 +40,19 @@ static int64_t size_of_database_file(const char *path, const char *suffix)
     return known ? stored * BUDGET_COMPRESSED : st.st_size;
 }
 
-static int budget_on_steps(void *ctx)
+static int budget_count_steps(void *ctx)
 {
     struct budget *b = ctx;
     b->used += STEPS_PER_CALL;
     if (b->used < BUDGET_LEAST)
         return 0;
     const char *path = sqlite3_db_filename(b->db, "main");
-    return b->used > BUDGET_LEAST + BUDGET_PER_BYTE * (size_of_database_file(path, "") +
-                                                       size_of_database_file(path, "-wal"));
+    return b->used > BUDGET_LEAST + BUDGET_PER_BYTE * (get_size_of_database_file(path, "") +
+                                                       get_size_of_database_file(path, "-wal"));
 }
 
 /* SQLite calls this function when a statement begins, and when the connection is closed. */
-static int budget_on_trace(unsigned event, void *ctx, void *p, void *x)
+static int budget_reset_or_free(unsigned event, void *ctx, void *p, void *x)
 {
     (void)p, (void)x;
     struct budget *b = ctx;
@@ -68,11 +68,11 @@ static int set_statement_budget(sqlite3 *db)
     if (b == NULL)
         return SQLITE_NOMEM;
     *b = (struct budget){.db = db};
-    int rc = sqlite3_trace_v2(db, SQLITE_TRACE_STMT | SQLITE_TRACE_CLOSE, budget_on_trace, b);
+    int rc = sqlite3_trace_v2(db, SQLITE_TRACE_STMT | SQLITE_TRACE_CLOSE, budget_reset_or_free, b);
     if (rc != SQLITE_OK)
         free(b);
     else
-        sqlite3_progress_handler(db, STEPS_PER_CALL, budget_on_steps, b);
+        sqlite3_progress_handler(db, STEPS_PER_CALL, budget_count_steps, b);
     return rc;
 }
 

@@ -83,7 +83,7 @@ static int fill_event_slots(struct slots *s, sqlite3 *db, int64_t session_id)
 
 /* Reads the commitments of messages, from the last message to the first. Stores each at the highest
  * index of the group that is still free. The indexes of the events are not free. */
-static int fill_message_slots(struct slots *s, sqlite3 *db, int64_t session_id)
+static int load_message_commitments(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     uint64_t place = s->to->n;
     /* clang-format off */
@@ -124,12 +124,12 @@ static int load_incomplete_group(struct coverage *c, sqlite3 *db)
     }
     if (st == 0)
         st = fill_event_slots(&s, db, c->session_id);
-    return st == 0 ? fill_message_slots(&s, db, c->session_id) : st;
+    return st == 0 ? load_message_commitments(&s, db, c->session_id) : st;
 }
 
 /* Reads the stored evidence of a session into `c`, except the commitments of the session's last,
  * incomplete group. */
-static int coverage_load(struct coverage *c, sqlite3 *db, int64_t session_id)
+static int coverage_load_session_evidence(struct coverage *c, sqlite3 *db, int64_t session_id)
 {
     sqlite3_stmt *q = coverage_prepare(
         db,
@@ -159,13 +159,13 @@ static int coverage_load(struct coverage *c, sqlite3 *db, int64_t session_id)
     return rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-int coverage_set_session(struct coverage *c, sqlite3 *db, int64_t session_id)
+int coverage_switch_to_session(struct coverage *c, sqlite3 *db, int64_t session_id)
 {
     if (c->session_id == session_id)
         return 0;
     int st = c->changed ? coverage_save(c, db) : 0;
     if (st == 0)
-        st = coverage_load(c, db, session_id);
+        st = coverage_load_session_evidence(c, db, session_id);
     c->session_id = st == 0 ? session_id : 0;
     if (st == 0 && c->covered)
         st = load_incomplete_group(c, db);

@@ -50,7 +50,7 @@ struct covered_event {
 MI_MUST int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id);
 /* Remembers a session. If the coverage has remembered another session until now, first saves that
  * session. */
-MI_MUST int coverage_set_session(struct coverage *c, sqlite3 *db, int64_t session_id);
+MI_MUST int coverage_switch_to_session(struct coverage *c, sqlite3 *db, int64_t session_id);
 void coverage_forget_session(struct coverage *c);
 void coverage_close(struct coverage *c); /* the argument may be {0}; safe to call twice */
 

@@ -19,7 +19,7 @@ int db_set_error(struct db *d, const char *why)
 
 int db_fail(struct db *d)
 {
-    int code = failure_code(d->db), rc = code & 0xFF;
+    int code = failure_get_sqlite_code(d->db), rc = code & 0xFF;
     if (rc == SQLITE_NOMEM)
         return MI_ENOMEM;
     bool changed = code == READ_ONLY_CHANGED && !d->shared;
@@ -221,7 +221,7 @@ int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc)
     return st;
 }
 
-int db_run(struct db *d, size_t i, const struct cell *value, size_t n)
+int db_run_statement(struct db *d, size_t i, const struct cell *value, size_t n)
 {
     sqlite3_stmt *q = NULL;
     int st = db_begin_query(d, i, &q, value, n);

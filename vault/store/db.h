@@ -115,7 +115,7 @@ MI_MUST int db_begin_query_text(struct db *d, const char *sql, sqlite3_stmt **re
  * statement `q` may be NULL. */
 MI_MUST int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc);
 /* Runs a statement that returns no rows. */
-MI_MUST int db_run(struct db *d, size_t i, const struct cell *value, size_t n);
+MI_MUST int db_run_statement(struct db *d, size_t i, const struct cell *value, size_t n);
 MI_MUST int db_exec(struct db *d, const char *sql);
 /* Reads the number in the first column of the first row. MI_ENOENT: there is no row, or the column
  * is NULL; then *ret is 0. */

@@ -112,7 +112,7 @@ int vault_dir_open_file(int fd, const char *name, int flags)
     return file < 0 ? MI_EIO : file;
 }
 
-bool vault_dir_is_linked(int fd)
+bool vault_dir_file_still_exists(int fd)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && st.st_nlink > 0;

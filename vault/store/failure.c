@@ -54,7 +54,7 @@ const char *failure_text(sqlite3 *db)
     return kept.db == db ? kept.text : DAMAGED;
 }
 
-int failure_code(sqlite3 *db)
+int failure_get_sqlite_code(sqlite3 *db)
 {
     if (db == NULL)
         return SQLITE_NOMEM;

@@ -21,6 +21,6 @@ int failure_keep(sqlite3 *db);
  * succeeded, returns the reason that failure_keep() has stored. NULL: out of memory. The text is
  * valid until the next call. */
 const char *failure_text(sqlite3 *db);
-int failure_code(sqlite3 *db); /* returns an extended result code, never SQLITE_OK */
+int failure_get_sqlite_code(sqlite3 *db); /* returns an extended result code, never SQLITE_OK */
 
 #endif

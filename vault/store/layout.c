@@ -228,7 +228,7 @@ static bool table_sql_is_plain(const struct object *o, struct slice sql)
 /* ---- comparing ------------------------------------------------------------------------------ */
 
 /* Returns the first column of a list, and removes it from the list. */
-static struct slice take_listed_column(struct slice *list)
+static struct slice remove_first_column_name(struct slice *list)
 {
     const char *end = memmem(list->p, list->n, ", ", 2);
     size_t n = end != NULL ? (size_t)(end - list->p) : list->n, skip = end != NULL ? n + 2 : n;
@@ -244,10 +244,10 @@ static bool lists_have_same_columns(struct slice list, struct slice known_column
 {
     bool all = list.n == known_columns.n;
     while (all && list.n > 0) {
-        struct slice column = take_listed_column(&list), left = known_columns;
+        struct slice column = remove_first_column_name(&list), left = known_columns;
         all = false;
         while (!all && left.n > 0)
-            all = slice_eq(take_listed_column(&left), column);
+            all = slice_eq(remove_first_column_name(&left), column);
     }
     return all;
 }

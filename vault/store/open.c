@@ -97,7 +97,7 @@ static int writer_on_busy(void *ctx, int times)
     return 1;
 }
 
-static int writer_on_wal(void *ctx, sqlite3 *db, const char *name, int pages)
+static int writer_store_wal_page_count(void *ctx, sqlite3 *db, const char *name, int pages)
 {
     (void)db, (void)name;
     struct writer *s = ctx;
@@ -194,7 +194,7 @@ static int open_database(struct writer *s, const struct vault_dir *dir, bool syn
                  "shared memory)");
         return MI_ESTORE;
     }
-    sqlite3_wal_hook(s->db, writer_on_wal, s);
+    sqlite3_wal_hook(s->db, writer_store_wal_page_count, s);
     if (row_batch_connect(&s->batch, s->db) != SQLITE_OK ||
         call_batch_connect(&s->calls, s->db) != SQLITE_OK)
         return writer_fail_sql(s);

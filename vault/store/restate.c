@@ -125,8 +125,8 @@ static int add_body_from_file(struct run *run, struct record *r, int64_t at, int
     return 0;
 }
 
-static int commitment_of_message(struct run *run, sqlite3_stmt *q, int64_t seq,
-                                 const struct salt *salt, struct digest *ret)
+static int compute_message_commitment(struct run *run, sqlite3_stmt *q, int64_t seq,
+                                      const struct salt *salt, struct digest *ret)
 {
     enum { FIRST = 1, BODY = FIRST + COMMITMENT_MESSAGE_N, OFFSET, LENGTH };
     struct record r;
@@ -158,7 +158,7 @@ static int restate_message(struct run *run, int64_t seq)
     bool has;
     int st = restate_read_old_commitment(run, q, &line, &salt, &has);
     if (has && st == 0)
-        st = commitment_of_message(run, q, seq, &salt, &line.now);
+        st = compute_message_commitment(run, q, seq, &salt, &line.now);
     sqlite3_finalize(q);
     if (!has || st < 0)
         return st;

@@ -309,7 +309,7 @@ static int seal_running_session(sqlite3 *db, int64_t id)
     int st = schema_has_table(db, "leaves", &has);
     if (st < 0 || !has)
         return st;
-    st = coverage_set_session(&c, db, id);
+    st = coverage_switch_to_session(&c, db, id);
     if (st == 0)
         st = coverage_on_session_changed(&c, db);
     if (st == 0)
@@ -320,7 +320,7 @@ static int seal_running_session(sqlite3 *db, int64_t id)
 
 /* *ret: whether the recorder has stored records after the session was ended. No seal covers such
  * records. */
-static int session_has_grown(sqlite3 *db, int64_t id, bool *ret)
+static int session_has_late_records(sqlite3 *db, int64_t id, bool *ret)
 {
     int64_t n = 0;
     int st = schema_has_table(db, "leaves", ret);
@@ -347,7 +347,7 @@ static int end_running_session(sqlite3 *db, int64_t id, bool forget)
         id);
     bool ended = st == 0 && sqlite3_changes(db) > 0;
     if (st == 0 && !ended)
-        st = session_has_grown(db, id, &grown);
+        st = session_has_late_records(db, id, &grown);
     if (st == 0 && (ended || grown))
         st = seal_running_session(db, id);
     if (st == 0 && forget)

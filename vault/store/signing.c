@@ -17,7 +17,7 @@
 
 static int signing_fail_sql(struct signing *s)
 {
-    int rc = failure_code(s->db) & 0xFF;
+    int rc = failure_get_sqlite_code(s->db) & 0xFF;
     buf_printf(s->error, "cannot sign %s/" VAULT_DB ": %s", s->vault, failure_text(s->db));
     return rc == SQLITE_BUSY || rc == SQLITE_LOCKED ? MI_EBUSY : MI_ESTORE;
 }
@@ -90,7 +90,7 @@ static int signing_fail_damaged_log(struct reading *r, int64_t n, const char *wh
     return MI_EINVAL;
 }
 
-static int signing_on_leaf(void *ctx, int64_t n, struct slice text)
+static int signing_check_and_add_leaf(void *ctx, int64_t n, struct slice text)
 {
     struct reading *r = ctx;
     struct digest hash = tree_leaf_digest(text);
@@ -130,7 +130,7 @@ static int signing_read_log(struct signing *s, uint64_t at, struct reading *r)
     for (size_t i = 0; i < SIGNING_KEPT_MAX; i++)
         r->at[1 + i].size = i < s->kept_n ? s->kept[i].size : UINT64_MAX;
     buf_clear(s->error);
-    int st = ledger_read(s->db, 0, signing_on_leaf, r);
+    int st = ledger_read(s->db, 0, signing_check_and_add_leaf, r);
     if (st == MI_ESTORE)
         return signing_fail_sql(s);
     if (st == 0 && r->tree.n == 0)
@@ -260,7 +260,8 @@ static int signing_add_key(struct signing *s, const struct secret_key *key,
     return st == 0 ? signing_read_log(s, UINT64_MAX, r) : st;
 }
 
-static int signing_store_note(struct signing *s, const struct log_head *h, struct slice note)
+static int signing_store_checkpoint_note(struct signing *s, const struct log_head *h,
+                                         struct slice note)
 {
     sqlite3_stmt *q = NULL;
     int rc = sqlite3_prepare_v2(
@@ -295,7 +296,7 @@ static int signing_sign_head(struct signing *s, const struct log_head *h,
         st = MI_EIO;
     }
     if (st == 0)
-        st = signing_store_note(s, h, signed_note);
+        st = signing_store_checkpoint_note(s, h, signed_note);
     buf_close(&text);
     return st;
 }

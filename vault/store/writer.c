@@ -14,7 +14,7 @@
 
 int writer_fail_sql(struct writer *s)
 {
-    s->rc = failure_code(s->db);
+    s->rc = failure_get_sqlite_code(s->db);
     snprintf(s->error, sizeof s->error, "%s", failure_text(s->db));
     return MI_ESTORE;
 }
@@ -132,7 +132,7 @@ int writer_set_coverage_session(struct writer *s, int64_t session_id)
     /* first save the evidence of the session that was written before, which needs the write lock */
     bool other = s->coverage.session_id != session_id && s->coverage.changed;
     int st = other ? writer_take_lock(s) : 0;
-    if (st == 0 && (st = coverage_set_session(&s->coverage, s->db, session_id)) < 0)
+    if (st == 0 && (st = coverage_switch_to_session(&s->coverage, s->db, session_id)) < 0)
         st = writer_mark_coverage_failed(s, st);
     return st;
 }
@@ -319,10 +319,10 @@ static int writer_add_message(struct writer *s, int64_t session_id, const char *
         .batch_seq = (int64_t)r->batch_seq,
         .has_error_code = r->has_error_code,
         .error_code = r->error_code,
-        .direction = value_text_of_number(&row_directions, r->direction),
-        .origin = value_text_of_number(&row_origins, r->origin),
-        .kind = value_text_of_number(&row_kinds, r->kind),
-        .action = value_text_of_number(&row_actions, r->action),
+        .direction = value_get_word_as_slice(&row_directions, r->direction),
+        .origin = value_get_word_as_slice(&row_origins, r->origin),
+        .kind = value_get_word_as_slice(&row_kinds, r->kind),
+        .action = value_get_word_as_slice(&row_actions, r->action),
         .rpc_id = k.rpc_id,
         .method = k.method,
         .target = k.target,

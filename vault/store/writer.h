@@ -63,11 +63,11 @@ MI_MUST int writer_update_session(struct writer *s, int64_t id, const struct ses
 MI_MUST int writer_store_running_row(struct writer *s, int64_t session_id, const struct running *r);
 /* These functions store, read and remove the position up to which the journal of a session is
  * stored. Call writer_store_position() in the transaction that stores the entries before the
- * position, so that each entry is stored exactly once. writer_read_position() returns 0 in *ret if
- * there is no position. */
+ * position, so that each entry is stored exactly once. writer_read_journal_position() returns 0 in
+ * *ret if there is no position. */
 MI_MUST int writer_store_position(struct writer *s, int64_t session_id, uint64_t position);
-MI_MUST int writer_read_position(struct writer *s, int64_t session_id, uint64_t *ret);
-MI_MUST int writer_remove_position(struct writer *s, int64_t session_id);
+MI_MUST int writer_read_journal_position(struct writer *s, int64_t session_id, uint64_t *ret);
+MI_MUST int writer_remove_journal_position(struct writer *s, int64_t session_id);
 /* Adds a message or an event. uid: the session's uid; its file of large bodies has this name. */
 MI_MUST int writer_add_row(struct writer *s, int64_t session_id, const char *uid,
                            const struct row *r);
@@ -85,7 +85,8 @@ MI_MUST bool writer_read_stored_commitment(struct writer *s, int64_t session_id,
                                            char ret[WRITER_COMMITMENT]);
 /* Appends the target of a stored message, such as a tool's name, as JSON without quotes; nothing if
  * there is no target. */
-void writer_read_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b);
+void writer_append_message_target(struct writer *s, int64_t session_id, uint64_t seq,
+                                  struct buf *b);
 /* Adds the names of violated rules to the finding of a stored message. Does nothing if the message
  * does not exist. A second call would add the names twice. So call it in the same transaction that
  * stores the position after the journal entry with these rules. */

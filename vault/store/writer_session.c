@@ -103,7 +103,7 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
      * position, so that the new session does not use it. */
     bool is_new = sqlite3_last_insert_rowid(s->db) == id;
     if (st == 0 && is_new)
-        st = writer_remove_position(s, id);
+        st = writer_remove_journal_position(s, id);
     if (st == 0 && is_new && (st = coverage_open(&s->coverage, s->db, id)) < 0)
         st = writer_mark_coverage_failed(s, st);
     if (st == 0)
@@ -190,7 +190,7 @@ int writer_store_position(struct writer *s, int64_t session_id, uint64_t positio
     return writer_run_query(s, Q_POSITION);
 }
 
-int writer_read_position(struct writer *s, int64_t session_id, uint64_t *ret)
+int writer_read_journal_position(struct writer *s, int64_t session_id, uint64_t *ret)
 {
     sqlite3_stmt *q = s->q[Q_POSITION_READ];
     if (writer_take_lock(s) < 0)
@@ -204,13 +204,13 @@ int writer_read_position(struct writer *s, int64_t session_id, uint64_t *ret)
     return st;
 }
 
-int writer_remove_position(struct writer *s, int64_t session_id)
+int writer_remove_journal_position(struct writer *s, int64_t session_id)
 {
     sqlite3_bind_int64(s->q[Q_POSITION_REMOVE], 1, session_id);
     return writer_run_query(s, Q_POSITION_REMOVE);
 }
 
-void writer_read_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b)
+void writer_append_message_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b)
 {
     struct buf json = {0};
     sqlite3_stmt *q = NULL;

@@ -9,9 +9,9 @@ int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, siz
     if (st < 0)
         return st;
     for (size_t i = 0; i < n && st == 0; i++)
-        st = db_run(&u->d, CURSORS_SAVE,
-                    DB_WITH(db_text(url), db_int(c[i].session_id), db_int(c[i].seq),
-                            db_int(c[i].event), db_int(c[i].complete), db_int(now_us)));
+        st = db_run_statement(&u->d, CURSORS_SAVE,
+                              DB_WITH(db_text(url), db_int(c[i].session_id), db_int(c[i].seq),
+                                      db_int(c[i].event), db_int(c[i].complete), db_int(now_us)));
     return db_end(&u->d, st);
 }
 
@@ -20,17 +20,17 @@ int cursors_remove_target(struct unsent *u, struct slice url)
     int st = db_begin(&u->d);
     if (st < 0)
         return st;
-    st = db_run(&u->d, CURSORS_FORGET, DB_WITH(db_text(url)));
+    st = db_run_statement(&u->d, CURSORS_FORGET, DB_WITH(db_text(url)));
     if (st == 0)
-        st = db_run(&u->d, CURSORS_FORGET_TARGET, DB_WITH(db_text(url)));
+        st = db_run_statement(&u->d, CURSORS_FORGET_TARGET, DB_WITH(db_text(url)));
     return db_end(&u->d, st);
 }
 
 int cursors_save_target(struct unsent *u, const struct target_state *t)
 {
-    return db_run(&u->d, CURSORS_TARGET,
-                  DB_WITH(db_text(t->url), db_int(t->tried_at_us), db_int(t->sent_at_us),
-                          db_int(t->leaves), db_text(t->error)));
+    return db_run_statement(&u->d, CURSORS_TARGET,
+                            DB_WITH(db_text(t->url), db_int(t->tried_at_us), db_int(t->sent_at_us),
+                                    db_int(t->leaves), db_text(t->error)));
 }
 
 int cursors_find_next_unsent_session(struct unsent *u, struct slice url, int64_t after,

@@ -174,7 +174,7 @@ int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t l
     if (st == 0 && fstat(u->body_fd, &file) != 0)
         st = unsent_fail_body(u, uid);
     *ret = st == 0 && offset >= 0 && length >= 0 && offset <= file.st_size &&
-           length <= file.st_size - offset && bodies_are_written(u->body_fd, offset, length);
+           length <= file.st_size - offset && bodies_range_is_written(u->body_fd, offset, length);
     return st;
 }
 

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-static unsigned escape_hex4(const char *p)
+static unsigned escape_read_4_hex_digits(const char *p)
 {
     unsigned v = 0;
     for (int i = 0; i < 4; i++) {
@@ -28,10 +28,10 @@ size_t json_decode_char(const char **p, const char *end, char *ret)
         *p = s + 2;
         return 1;
     }
-    uint32_t c = escape_hex4(s + 2);
+    uint32_t c = escape_read_4_hex_digits(s + 2);
     *p = s + 6;
     if (c >= 0xD800 && c < 0xDC00 && end - s >= 12 && s[6] == '\\' && s[7] == 'u') {
-        uint32_t low = escape_hex4(s + 8);
+        uint32_t low = escape_read_4_hex_digits(s + 8);
         if (low >= 0xDC00 && low < 0xE000) {
             c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
             *p = s + 12;

@@ -18,7 +18,7 @@ void pointer_add(struct buf *b, struct slice token)
 void pointer_add_index(struct buf *b, size_t index)
 {
     buf_addc(b, '/');
-    buf_uint(b, index);
+    buf_add_uint(b, index);
 }
 
 /* ---- reading ---- */

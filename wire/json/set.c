@@ -16,7 +16,7 @@ static bool read_token(struct buf *b, struct slice token)
 }
 
 /* Reads an index in the form of RFC 6901. Returns false if it is not an index. */
-static bool read_index(struct slice token, size_t *ret)
+static bool read_array_index(struct slice token, size_t *ret)
 {
     size_t n = 0;
     if (token.n == 0 || token.n > 9 || (token.n > 1 && token.p[0] == '0'))
@@ -51,7 +51,7 @@ static struct json_value find_child_by_token(struct json_value parent, struct sl
     size_t index, n;
     if (parent.type == JSON_OBJECT)
         return json_get(parent, buf_str(b));
-    if (parent.type == JSON_ARRAY && read_index(token, &index))
+    if (parent.type == JSON_ARRAY && read_array_index(token, &index))
         return json_find_element(parent, index, &n);
     return (struct json_value){0};
 }
@@ -122,7 +122,7 @@ static int json_replace_value(struct buf *out, struct slice text, struct slice o
 static bool token_is_next_index(struct json_value array, struct slice token, struct buf *error)
 {
     size_t index = SIZE_MAX, n;
-    bool is_index = read_index(token, &index);
+    bool is_index = read_array_index(token, &index);
     (void)json_find_element(array, SIZE_MAX, &n);
     if (slice_is(token, "-") || (is_index && index == n))
         return true;

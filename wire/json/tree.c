@@ -62,7 +62,7 @@ static int build_nodes(struct json_tree *t, struct slice text, const jsmntok_t *
 /* Whether the text has too many levels, or too many values in deep levels. Call it before jsmn
  * runs: at the end of each array and object, jsmn climbs from the last token to the token that
  * ends, so the time of jsmn is quadratic in the number of levels. */
-static bool is_too_deep(struct slice text)
+static bool json_has_too_many_levels(struct slice text)
 {
     size_t depth = 0, last = 0, climbed = 0; /* `last`: the level of the last token */
     for (const char *p = text.p, *end = p + text.n; p < end; p++) {
@@ -106,7 +106,7 @@ static int build_long_tree(struct json_tree *t, struct slice text)
     int n = jsmn_parse(&parser, text.p, text.n, NULL, 0);
     if (n <= 0)
         return MI_EPROTO;
-    if ((size_t)n > 2 * JSON_TREE_MAX || is_too_deep(text))
+    if ((size_t)n > 2 * JSON_TREE_MAX || json_has_too_many_levels(text))
         return MI_EFULL;
     jsmntok_t *tok = calloc((size_t)n, sizeof *tok);
     uint32_t *node_of = calloc((size_t)n * 2, sizeof *node_of);

@@ -31,7 +31,7 @@ bool answer_flaw_is_final(enum finding flaw, struct slice method)
 
 /* Returns the text of the member that has this value, together with one adjacent comma. The object
  * must have another member. */
-static struct slice member_text_of_value(struct slice text, struct slice value)
+static struct slice find_member_text_of_value(struct slice text, struct slice value)
 {
     const char *from = value.p, *to = value.p + value.n;
     while (*--from != ':')
@@ -59,7 +59,8 @@ static int repair_one_answer(struct slice text, const struct rpc *m, const struc
     if (flaw == FIND_COUNT || answer_flaw_is_final(flaw, q->method))
         return 0;
     if (flaw == FIND_NULL_BESIDE_ANSWER) {
-        from = member_text_of_value(text, m->kind == RPC_RESULT ? m->error.text : m->result.text);
+        from =
+            find_member_text_of_value(text, m->kind == RPC_RESULT ? m->error.text : m->result.text);
         to = (struct slice){"", 0};
     } else if (flaw == FIND_NULL_RESULT) {
         from = m->result.text;
@@ -91,11 +92,11 @@ int answer_flaw_write_repaired_answer(const struct rpc *answer, const struct ans
     struct changes c = {0};
     buf_clear(out);
     int st = answer_flaw_add_repairs(answer->text, answer, q, id_differs, &c, r);
-    size_t n = changes_text_size(&c, answer->text);
+    size_t n = changes_compute_changed_size(&c, answer->text);
     if (st == 0 && c.n > 0 && !buf_reserve(out, n))
         st = MI_ENOMEM;
     if (st == 0 && c.n > 0) {
-        changes_write_text(&c, answer->text, out->p);
+        changes_write_changed_text(&c, answer->text, out->p);
         out->n = n;
     }
     changes_close(&c);
@@ -115,7 +116,7 @@ int changes_add(struct changes *c, struct slice from, struct slice to)
     return 0;
 }
 
-size_t changes_text_size(const struct changes *c, struct slice text)
+size_t changes_compute_changed_size(const struct changes *c, struct slice text)
 {
     size_t size = text.n;
     for (size_t i = 0; i < c->n; i++)
@@ -129,7 +130,7 @@ static char *append_bytes(char *to, const char *from, size_t n)
     return to + n;
 }
 
-void changes_write_text(const struct changes *c, struct slice text, char *to)
+void changes_write_changed_text(const struct changes *c, struct slice text, char *to)
 {
     const char *at = text.p;
     for (size_t i = 0; i < c->n; i++) {

@@ -47,9 +47,10 @@ MI_MUST int answer_flaw_write_repaired_answer(const struct rpc *answer, const st
                                               bool id_differs, struct buf *out, struct repairs *r);
 
 MI_MUST int changes_add(struct changes *c, struct slice from, struct slice to);
-/* changes_text_size() returns the length of the changed text, changes_write_text() writes it. */
-size_t changes_text_size(const struct changes *c, struct slice text);
-void changes_write_text(const struct changes *c, struct slice text, char *to);
+/* changes_compute_changed_size() returns the length of the changed text,
+ * changes_write_changed_text() writes it. */
+size_t changes_compute_changed_size(const struct changes *c, struct slice text);
+void changes_write_changed_text(const struct changes *c, struct slice text, char *to);
 void changes_close(struct changes *c);
 
 #endif

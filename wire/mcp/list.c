@@ -83,7 +83,7 @@ static breaches check_page(struct protocol *p, const struct rpc *m, const struct
     return r;
 }
 
-void protocol_note_list_changed(struct protocol *p, const struct rpc *m)
+void protocol_handle_list_changed(struct protocol *p, const struct rpc *m)
 {
     for (int i = 0; i < PROTOCOL_LISTS; i++)
         if (rpc_method_is(m, lists[i].changed))

@@ -53,7 +53,7 @@ static bool is_valid_meta_entry(struct slice key, struct json_value v)
     return memchr(key.p, '\\', key.n) != NULL || meta_key_is_valid(key);
 }
 
-static const char *meta_entry_name(struct slice key)
+static const char *get_name_of_meta_key(struct slice key)
 {
     static const char *const names[] = {"progressToken", "traceparent",  "tracestate",
                                         "baggage",       META_LOG_LEVEL, META_CLIENT};
@@ -74,7 +74,7 @@ breaches protocol_check_meta(struct protocol *p, const struct rpc *m, struct pro
         } else if (json_key_is(key, META_CAPABILITIES)) {
             capabilities = v;
         } else if (!is_valid_meta_entry(key, v)) {
-            p->blame = meta_entry_name(key);
+            p->blame = get_name_of_meta_key(key);
             r |= RULE(RULE_INVALID_META);
         } else if (json_key_is(key, META_LOG_LEVEL)) {
             a->log_level = (uint8_t)protocol_log_level_number(json_string_raw(v));

@@ -183,7 +183,7 @@ static breaches check_client_request(struct protocol *p, const struct rpc *m,
     if (k->flags & METHOD_LISTENS)
         protocol_stream_open(p, m, a);
     if (m->in_params[FIELD_TASK_ID] == JSON_STRING)
-        r |= protocol_note_task_request(p, m, a);
+        r |= protocol_check_task_request(p, m, a);
     if (m->in_params[FIELD_INPUT_RESPONSES] == JSON_OBJECT)
         r |= protocol_check_responses(p, m);
     return r;
@@ -246,7 +246,7 @@ static breaches check_server_notification(struct protocol *p, const struct rpc *
     if (k != NULL && (k->from_server & REVS_LEGACY) == 0 &&
         m->in_params[FIELD_TASK_ID] != JSON_NONE)
         r |= protocol_check_task_notification(p, m);
-    protocol_note_list_changed(p, m);
+    protocol_handle_list_changed(p, m);
     if (k == NULL && p->after_error)
         r |= RULE(RULE_ANSWER_AS_NOTIFICATION);
     p->after_error = false;
@@ -263,7 +263,7 @@ static breaches check_cancellation(struct protocol *p, enum protocol_party from,
         return 0;
     uint64_t id = rpc_id_hash_json(m->request_id);
     bool own = from == PARTY_SERVER && id_set_may_contain(&p->ids[from], m->request_id);
-    bool ends = !own && protocol_stream_note_stream_end(p, from, id);
+    bool ends = !own && protocol_stream_mark_ended(p, from, id);
     if (from == PARTY_CLIENT && protocol_request_has_open_task(p, id))
         return RULE(RULE_CANCELLED_TASK);
     if (id_set_may_contain(&p->ids[from], m->request_id) || (ends && p->modern) ||
@@ -405,7 +405,7 @@ breaches protocol_check_answer(struct protocol *p, enum protocol_party from, con
     p->log_requests[a->log_level] -= p->log_requests[a->log_level] > 0;
     breaches r = m->kind == RPC_RESULT ? check_result(p, m, a) : 0;
     if (a->method != NULL && (a->method->flags & METHOD_LISTENS))
-        (void)protocol_stream_note_stream_end(p, PARTY_SERVER, a->id);
+        (void)protocol_stream_mark_ended(p, PARTY_SERVER, a->id);
     if (m->kind == RPC_RESULT)
         return r;
     if (initialize && p->phase == PHASE_ASKED)

@@ -37,7 +37,7 @@ breaches protocol_check_page(struct protocol *p, const struct rpc *m,
                              const struct protocol_asked *a);
 /* Handles a notification of the server that a list has changed: an entry may now move from a page
  * that the client has read to a later page. */
-void protocol_note_list_changed(struct protocol *p, const struct rpc *m);
+void protocol_handle_list_changed(struct protocol *p, const struct rpc *m);
 
 /* ---- modern.c ---- */
 
@@ -84,11 +84,11 @@ void protocol_streams_close(struct protocol *p);
 /* Ends the stream whose request's id has this hash. Returns whether there was such a stream. Also
  * returns true if there were more than PROTOCOL_STREAMS streams, because the stream may have been
  * forgotten. */
-bool protocol_stream_note_stream_end(struct protocol *p, enum protocol_party by, uint64_t id);
+bool protocol_stream_mark_ended(struct protocol *p, enum protocol_party by, uint64_t id);
 /* Checks that a notification of a stream names an open stream and is of a kind that the server has
  * agreed to. Older revisions have no streams. */
 breaches protocol_check_stream_notice(struct protocol *p, const struct rpc *m);
-/* Checks the result that ends a stream. Call it before protocol_stream_note_stream_end(). */
+/* Checks the result that ends a stream. Call it before protocol_stream_mark_ended(). */
 breaches protocol_stream_check_result(struct protocol *p, const struct rpc *m,
                                       const struct protocol_asked *a);
 
@@ -98,8 +98,8 @@ breaches protocol_check_created_task(struct protocol *p, const struct rpc *m,
                                      const struct protocol_asked *a);
 /* These functions check a request of 2026-07-28 that names a task, and the answer to such a
  * request. */
-breaches protocol_note_task_request(struct protocol *p, const struct rpc *m,
-                                    struct protocol_asked *a);
+breaches protocol_check_task_request(struct protocol *p, const struct rpc *m,
+                                     struct protocol_asked *a);
 breaches protocol_check_task_answer(struct protocol *p, const struct rpc *m,
                                     const struct protocol_asked *a);
 breaches protocol_check_task_notification(struct protocol *p, const struct rpc *m);

@@ -79,7 +79,7 @@ void protocol_streams_close(struct protocol *p)
         buf_close(&p->stream[i].what);
 }
 
-bool protocol_stream_note_stream_end(struct protocol *p, enum protocol_party by, uint64_t id)
+bool protocol_stream_mark_ended(struct protocol *p, enum protocol_party by, uint64_t id)
 {
     struct protocol_stream *s = find_stream(p, id);
     if (s != NULL && s->state != STREAM_ENDED)
@@ -112,7 +112,8 @@ static bool subscription_may_list_name(const struct protocol_stream *s, unsigned
 }
 
 /* Whether the client has requested everything that the server agrees to send. */
-static bool agreed_kinds_were_requested(const struct protocol_stream *s, struct json_value agreed)
+static bool agreed_notifications_were_requested(const struct protocol_stream *s,
+                                                struct json_value agreed)
 {
     struct slice key;
     struct json_value one;
@@ -136,7 +137,8 @@ static bool agreed_kinds_were_requested(const struct protocol_stream *s, struct 
 static breaches stream_handle_acknowledgement(struct protocol_stream *s, const struct rpc *m)
 {
     struct json_value agreed = json_get(m->params, "notifications");
-    breaches r = agreed_kinds_were_requested(s, agreed) ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
+    breaches r =
+        agreed_notifications_were_requested(s, agreed) ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
     if (!s->tasks && json_get(agreed, kinds[KIND_TASKS].member).type == JSON_ARRAY)
         r |= RULE(RULE_UNDECLARED_CAPABILITY);
     s->state = STREAM_AGREED;

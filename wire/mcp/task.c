@@ -120,8 +120,8 @@ static struct protocol_key *find_input_key(struct protocol *p, uint64_t task, ui
 
 /* Stores the keys of inputRequests. A key identifies one request as long as the task exists; the
  * server repeats the key until the request is answered. */
-static breaches task_note_input_keys(struct protocol *p, struct protocol_task *t,
-                                     struct json_value requests)
+static breaches task_store_input_keys(struct protocol *p, struct protocol_task *t,
+                                      struct json_value requests)
 {
     breaches r = 0;
     struct slice key;
@@ -179,8 +179,8 @@ breaches protocol_check_created_task(struct protocol *p, const struct rpc *m,
     return r;
 }
 
-breaches protocol_note_task_request(struct protocol *p, const struct rpc *m,
-                                    struct protocol_asked *a)
+breaches protocol_check_task_request(struct protocol *p, const struct rpc *m,
+                                     struct protocol_asked *a)
 {
     a->target = rpc_id_hash_json(m->uri);
     struct protocol_task *t = find_task(p, a->target);
@@ -207,7 +207,7 @@ static breaches check_task_state(struct protocol *p, struct json_value task, uin
         t->status = (uint8_t)read_task_status(task);
     if (requests.type == JSON_OBJECT) {
         r |= protocol_check_inputs(p, requests, capabilities | t->capabilities);
-        r |= task_note_input_keys(p, t, requests);
+        r |= task_store_input_keys(p, t, requests);
     }
     return r;
 }

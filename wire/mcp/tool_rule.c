@@ -233,7 +233,7 @@ bool tool_rule_allows_name(const struct tool_rule *r, struct slice name)
     return kept;
 }
 
-static void tool_rule_note_matches(struct tool_rule *r, struct slice name)
+static void tool_rule_mark_matching_patterns(struct tool_rule *r, struct slice name)
 {
     if (r->judged || name.n > TOOL_RULE_NAME_MAX)
         return;
@@ -311,7 +311,7 @@ bool tool_rule_key(struct slice raw, const char *name, bool *ret_exact)
 /* ---- lists ---------------------------------------------------------------------------------- */
 
 /* Whether readOnlyHint is true in every reading of the annotations. */
-static bool hint_is_set(struct json_value annotations)
+static bool read_only_hint_is_set(struct json_value annotations)
 {
     struct slice key;
     struct json_value v;
@@ -350,7 +350,7 @@ static int read_definition(struct tool_rule *r, struct json_value tool, struct b
     for (struct json_walk w = json_walk_begin(tool); json_walk_next(&w, &key, &v);) {
         if (tool_rule_key(key, "annotations", &exact)) {
             hints = true;
-            read_only = read_only && hint_is_set(v);
+            read_only = read_only && read_only_hint_is_set(v);
         } else if (tool_rule_key(key, "name", &exact)) {
             ret->named = true;
             if (v.type != JSON_STRING) {
@@ -361,7 +361,7 @@ static int read_definition(struct tool_rule *r, struct json_value tool, struct b
             json_unescape(name, json_string_raw(v));
             if (name->failed)
                 return MI_ENOMEM;
-            tool_rule_note_matches(r, buf_slice(name));
+            tool_rule_mark_matching_patterns(r, buf_slice(name));
             kept = kept && tool_rule_allows_name(r, buf_slice(name));
         }
     }

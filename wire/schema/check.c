@@ -46,7 +46,7 @@ static bool check_any_of(struct check *c, enum keyword word, const struct json_n
     if (c->gave_up)
         return true;
     if (maybe > 0 && (yes == 0 || all || (word == KW_ONE_OF && yes == 1))) {
-        schema_note_unchecked_keyword(c, first_unsure, here);
+        schema_mark_keyword_unchecked(c, first_unsure, here);
         return true;
     }
     if (yes == 1 || (yes > 1 && word == KW_ANY_OF))
@@ -63,7 +63,7 @@ static bool check_not_schema(struct check *c, uint32_t at, const struct place *h
     uint32_t unsure;
     enum truth t = schema_check_without_reporting(c, at, here, &unsure);
     if (t == TRUTH_MAYBE)
-        schema_note_unchecked_keyword(c, unsure, here);
+        schema_mark_keyword_unchecked(c, unsure, here);
     if (t != TRUTH_YES || c->gave_up)
         return true;
     SAY(c, here, "must not match the schema of `not`");
@@ -90,7 +90,7 @@ static bool check_then_and_else_branches(struct check *c, const struct schema_ru
         return false;
     }
     if (yes < 2 || schema_is_in_scope(c, here))
-        schema_note_unchecked_keyword(c, unsure, here);
+        schema_mark_keyword_unchecked(c, unsure, here);
     return true;
 }
 
@@ -151,12 +151,12 @@ static bool check_keyword(struct check *c, const struct schema_rule *r,
         return schema_value_fits(c, kw, here);
     switch (word) {
     case KW_DIALECT:
-        schema_note_unchecked_keyword(c, kw->at, here);
+        schema_mark_keyword_unchecked(c, kw->at, here);
         return true;
     case KW_REF:
     case KW_DYNAMIC_REF:
         if (kw->rule == 0) {
-            schema_note_unchecked_keyword(c, kw->at, here);
+            schema_mark_keyword_unchecked(c, kw->at, here);
             return true;
         }
         return c->fits(c, kw->group != 0 ? find_dynamic_target(c, kw) : kw->rule - 1, here);

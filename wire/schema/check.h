@@ -2,7 +2,7 @@
  * arrays, and value.c, which checks the keywords of a single value. Internal to wire/schema/.
  *
  * Unknown   a keyword that cannot be checked (a reference to another document, an unsupported
- *           pattern) is taken as matching, and schema_note_unchecked_keyword() stores that the
+ *           pattern) is taken as matching, and schema_mark_keyword_unchecked() stores that the
  *           result depends on the keyword. A value that fails anyway still fails.
  *
  * Evaluated a rule with unevaluatedProperties or unevaluatedItems is a scope: it must know which
@@ -102,7 +102,7 @@ struct buf *schema_begin_fault(struct check *c, const struct place *p);
     } while (0)
 
 /* Notes that the keyword with this node cannot be checked for this value. */
-void schema_note_unchecked_keyword(struct check *c, uint32_t keyword, const struct place *here);
+void schema_mark_keyword_unchecked(struct check *c, uint32_t keyword, const struct place *here);
 /* Checks the value against the schema in this node; true if the node is not a schema. */
 static inline bool schema_node_fits_value(struct check *c, uint32_t schema,
                                           const struct place *there)

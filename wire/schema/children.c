@@ -91,7 +91,7 @@ static bool check_pattern_properties(struct check *c, const struct json_node *k,
 {
     for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i)) {
         if (c->s->pattern[i] == NULL && schema_get_value_node(c, here->at)->count > 0) {
-            schema_note_unchecked_keyword(c, i, here);
+            schema_mark_keyword_unchecked(c, i, here);
             continue;
         }
         for (uint32_t m = schema_get_value_node(c, here->at)->child; m != 0;
@@ -245,7 +245,7 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
             evaluated_note_child(c, m, here);
     }
     if (maybe > 0 && (n < least || n + maybe > most || (evaluates && schema_is_in_scope(c, here))))
-        schema_note_unchecked_keyword(c, last_unsure, here);
+        schema_mark_keyword_unchecked(c, last_unsure, here);
     if (n + maybe >= least && n <= most)
         return true;
     SAY(c, here, "must have at %s %lld items that match `contains`, has %lld",

@@ -51,7 +51,7 @@ void evaluated_add_child(struct check *c, uint32_t child)
     e->last[child] = (uint32_t)e->n;
 }
 
-void schema_note_unchecked_keyword(struct check *c, uint32_t keyword, const struct place *here)
+void schema_mark_keyword_unchecked(struct check *c, uint32_t keyword, const struct place *here)
 {
     c->unsure = keyword;
     if (schema_is_in_scope(c, here))

@@ -62,8 +62,8 @@ static struct slice uri_without_fragment(struct slice uri)
     return (struct slice){uri.p, hash != NULL ? (size_t)(hash - uri.p) : uri.n};
 }
 
-/* Returns the unescaped name: the raw text itself, or a copy in n->texts, where reserve_texts() has
- * made room. */
+/* Returns the unescaped name: the raw text itself, or a copy in n->texts, where
+ * reserve_room_for_names() has made room. */
 static struct slice schema_names_unescape(struct schema_names *n, struct slice raw)
 {
     size_t from = n->texts.n;
@@ -125,7 +125,7 @@ static int set_base_addresses(struct schema_names *n)
 /* Reserves room in n->texts for all indexes and unescaped names, so that they never move.
  * Unescaping never makes a text longer. An `$id` is counted twice, because it is read as an address
  * and as an anchor. */
-static bool reserve_texts(struct schema_names *n)
+static bool reserve_room_for_names(struct schema_names *n)
 {
     static const char *const names[] = {"$id", "id", "$anchor", "$dynamicAnchor"};
     size_t need = 1;
@@ -147,7 +147,7 @@ static bool add_members(struct schema_names *n, uint32_t parent)
         struct slice name = schema_get_node_at_index(n, c)->key;
         if (name.p == NULL) {
             size_t from = n->texts.n;
-            buf_uint(&n->texts, index++);
+            buf_add_uint(&n->texts, index++);
             name = (struct slice){n->texts.p + from, n->texts.n - from};
         } else {
             name = schema_names_unescape(n, name);
@@ -242,7 +242,7 @@ static int schema_names_open(struct schema_names *n, struct schema *s)
     *n = (struct schema_names){.s = s, .tree = tree};
     n->base = calloc(tree->n, sizeof *n->base);
     n->address = calloc(tree->n, sizeof *n->address);
-    int st = n->base == NULL || n->address == NULL || !reserve_texts(n) ? MI_ENOMEM : 0;
+    int st = n->base == NULL || n->address == NULL || !reserve_room_for_names(n) ? MI_ENOMEM : 0;
     if (st == 0)
         st = set_base_addresses(n);
     for (uint32_t at = 0; st == 0 && at < tree->n; at++)
@@ -373,7 +373,7 @@ static int make_anchor_table(struct linking *l)
 }
 
 /* Returns the group of the dynamic anchors with this name, of which there is at least one. */
-static uint32_t anchor_group_of_name(const struct linking *l, struct slice name)
+static uint32_t find_anchor_group_by_name(const struct linking *l, struct slice name)
 {
     size_t low = 0, high = l->s->anchors;
     struct named_anchor want = {name, 0, 0};
@@ -400,7 +400,7 @@ static int link_dynamic_reference(struct linking *l, size_t i, struct slice ref,
         return 0;
     int st = make_anchor_table(l);
     if (st == 0)
-        s->keyword[i].group = anchor_group_of_name(l, name);
+        s->keyword[i].group = find_anchor_group_by_name(l, name);
     return st;
 }
 

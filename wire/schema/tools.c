@@ -32,7 +32,7 @@ void tools_close(struct tools *t)
 
 /* Returns whether a tool has this name. *ret: index of the tool; if there is none, the index at
  * which to insert it. */
-static bool tools_find_slot(const struct tools *t, struct slice name, size_t *ret)
+static bool tools_find_index_of_name(const struct tools *t, struct slice name, size_t *ret)
 {
     size_t low = 0, high = t->n;
     while (low < high) {
@@ -60,7 +60,7 @@ struct tool *tools_find(struct tools *t, struct slice raw)
     bool plain = raw.n == 0 || memchr(raw.p, '\\', raw.n) == NULL;
     if (!plain)
         json_unescape(&name, raw);
-    bool found = !name.failed && tools_find_slot(t, plain ? raw : buf_slice(&name), &at);
+    bool found = !name.failed && tools_find_index_of_name(t, plain ? raw : buf_slice(&name), &at);
     buf_close(&name);
     return found ? &t->tool[at] : NULL;
 }
@@ -102,12 +102,12 @@ static void tools_add_or_replace(struct tools *t, struct slice name, struct slic
 {
     size_t at;
     struct tool new;
-    bool known = tools_find_slot(t, name, &at);
+    bool known = tools_find_index_of_name(t, name, &at);
     bool full = t->n == TOOLS_MAX || name.n + text.n > TOOLS_BYTES_MAX - t->bytes;
     if (!known && full && t->swept != t->generation) {
         tools_remove_unlisted(t);
         /* find the index at which to insert the tool, because removing tools has changed it */
-        (void)tools_find_slot(t, name, &at);
+        (void)tools_find_index_of_name(t, name, &at);
     }
     if (known && slice_eq(t->tool[at].text, text)) {
         t->tool[at].generation = t->generation;

@@ -2,7 +2,7 @@
 
 #include "wire/json/text.h"
 
-const char *tools_change_name(enum tools_change c)
+const char *tools_get_change_name(enum tools_change c)
 {
     static const char *const names[] = {
         [TOOLS_NEW] = "new", [TOOLS_CHANGED] = "changed", [TOOLS_GONE] = "gone"};

@@ -8,7 +8,7 @@
 #include "wire/schema/tools.h"
 
 enum tools_change { TOOLS_NEW, TOOLS_CHANGED, TOOLS_GONE };
-const char *tools_change_name(enum tools_change c); /* returns "new", "changed" or "gone" */
+const char *tools_get_change_name(enum tools_change c); /* returns "new", "changed" or "gone" */
 
 /* Whether two definitions of one tool are equal. */
 typedef bool (*tools_equal_fn)(const struct tool *before, const struct tool *now);

@@ -228,7 +228,7 @@ static bool check_pattern(struct check *c, uint32_t at, const struct place *here
     if (v.type != JSON_STRING || k->value.type != JSON_STRING)
         return true;
     if (c->s->pattern[at] == NULL)
-        schema_note_unchecked_keyword(c, at, here);
+        schema_mark_keyword_unchecked(c, at, here);
     if (schema_pattern_matches(c, c->s->pattern[at], json_string_raw(v)))
         return true;
     struct buf *b = schema_begin_fault(c, here);

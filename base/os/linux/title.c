@@ -27,7 +27,7 @@ static size_t count_adjacent_strings(char **v, char **end)
 
 /* Copies the pointers of `from`, shifted by the distance between the old strings and their copies.
  * Pointers to other memory (there are none after execve(2)) are copied unchanged. */
-static void copy_pointers(char **to, char **from, size_t n, char *strings)
+static void copy_string_pointers(char **to, char **from, size_t n, char *strings)
 {
     for (size_t i = 0; i < n; i++)
         to[i] = from[i] >= area && from[i] < area + area_n ? strings + (from[i] - area) : from[i];
@@ -50,8 +50,8 @@ char **title_open(int argc, char **argv)
     char **environment = arguments + arguments_n + 1;
     char *text = (char *)(environment + environment_n + 1);
     memcpy(text, area, area_n);
-    copy_pointers(arguments, argv, arguments_n, text);
-    copy_pointers(environment, environ, environment_n, text);
+    copy_string_pointers(arguments, argv, arguments_n, text);
+    copy_string_pointers(environment, environ, environment_n, text);
     environ = environment;
     copies = arguments;
     return arguments;

@@ -50,13 +50,13 @@ int history_add_session(struct newest *to, struct query *q, const struct filter 
     struct filter any_age = *f;
     struct message_question x = {&any_age, s->id, s->started_at_us, 1, seq};
     any_age.since_us = INT64_MIN;
-    int st = query_message_facts(q, &x, QUERY_BACKWARD, history_on_message, &g);
+    int st = query_messages_without_bodies(q, &x, QUERY_BACKWARD, history_on_message, &g);
     if (st == 0 && g.status == 0 && !filter_selects_by_call(f))
         st = query_events_newest_first(q, s->id, event, history_on_event, &g);
     return st < 0 ? st : g.status;
 }
 
-size_t history_find_run_end(const struct newest *l, size_t i, size_t max)
+size_t history_find_end_of_sequence(const struct newest *l, size_t i, size_t max)
 {
     size_t end = i + 1;
     while (!l->row[i].is_event && end < l->n && end - i < max && !l->row[end].is_event &&

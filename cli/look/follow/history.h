@@ -18,6 +18,6 @@ MI_MUST int history_add_session(struct newest *to, struct query *q, const struct
 
 /* Returns the index after the run that begins with row `i` of the sorted rows. A run is one event,
  * or at most `max` consecutive messages of one session. */
-size_t history_find_run_end(const struct newest *l, size_t i, size_t max);
+size_t history_find_end_of_sequence(const struct newest *l, size_t i, size_t max);
 
 #endif

@@ -62,7 +62,7 @@ struct tail {
 
 /* ---- a row ---- */
 
-static void tail_note_open_call(struct tail *t, const struct query_message *m)
+static void tail_update_open_calls(struct tail *t, const struct query_message *m)
 {
     bool to_server = m->direction == ROW_C2S;
     if (m->action != ROW_FORWARDED)
@@ -71,7 +71,7 @@ static void tail_note_open_call(struct tail *t, const struct query_message *m)
         if (filter_matches_call(&t->filter, m->method, m->target))
             followed_add_open_call(&t->live, &t->of->s, m->seq, m->t_us, m->method, m->target);
     } else if (m->request_seq > 0 &&
-               (to_server ? m->kind == KIND_NOTIFICATION : session_is_answer(m))) {
+               (to_server ? m->kind == KIND_NOTIFICATION : session_message_is_answer(m))) {
         followed_remove_open_call(&t->live, t->of->s.id, m->request_seq);
     }
 }
@@ -79,7 +79,7 @@ static void tail_note_open_call(struct tail *t, const struct query_message *m)
 static bool tail_on_message(void *ctx, const struct query_message *m)
 {
     struct tail *t = ctx;
-    tail_note_open_call(t, m);
+    tail_update_open_calls(t, m);
     if (filter_matches_message(&t->filter, t->of->s.started_at_us, m))
         t->status = tail_page_add_message(&t->page, m);
     return t->status == 0;
@@ -352,7 +352,7 @@ static int tail_begin_following(struct tail *t, int64_t last)
         tail_page_print_titles(&t->page);
     for (size_t i = 0, end; i < t->history.n && t->status == 0 && !out_has_ended(&t->page.out);
          i = end) {
-        end = history_find_run_end(&t->history, i, RUN_MAX);
+        end = history_find_end_of_sequence(&t->history, i, RUN_MAX);
         print_consecutive_rows(t, i, end);
     }
     newest_rows_close(&t->history);

@@ -19,7 +19,7 @@ void tail_page_open(struct tail_page *p, struct query *q, bool json)
         .columns = p->out.columns,
     };
     timeline_open(&p->timeline, &p->page, q, NULL, &p->view, json ? TIMELINE_JSON : BODIES_SHORT);
-    timeline_show_many_sessions(&p->timeline);
+    timeline_prepare_many_sessions(&p->timeline);
 }
 
 int tail_page_close(struct tail_page *p)
@@ -49,7 +49,7 @@ void tail_page_mark_session_stale(struct tail_page *p, int64_t session_id)
 }
 
 /* Gives the timeline the operations of the session that the next line belongs to. */
-static int tail_page_use_operations(struct tail_page *p)
+static int tail_page_set_session_operations(struct tail_page *p)
 {
     /* an empty list for a store, because the operations of a store are not read */
     static const struct operation_list none;
@@ -84,7 +84,7 @@ int tail_page_add_message(struct tail_page *p, const struct query_message *m)
 {
     size_t from = p->page.b.n;
     timeline_measure_columns(&p->timeline, m);
-    int st = tail_page_use_operations(p);
+    int st = tail_page_set_session_operations(p);
     if (st == 0)
         st = timeline_print_message(&p->timeline, m);
     return st == 0 ? tail_page_add_line(p, m->t_us, from) : st;
@@ -113,7 +113,7 @@ int tail_page_add_session(struct tail_page *p, const struct query_session *now, 
         struct query_event e = {.t_us = t_us, .kind = slice_of(ended ? "ended" : "started")};
         buf_clear(&p->text);
         if (ended)
-            session_end_text(&p->text, now, SESSION_ENDED);
+            session_append_end_reason(&p->text, now, SESSION_ENDED);
         e.detail = buf_slice(&p->text);
         timeline_print_event(&p->timeline, &e);
     }

@@ -30,7 +30,7 @@ void watch_open(struct watch *w, const char *vault)
 {
     struct sigaction a = {.sa_handler = watch_on_signal};
     /* watches the folder, because the write-ahead log may be deleted and created again */
-    *w = (struct watch){.fd = changes_open(vault), .input = -1, .output = STDOUT_FILENO};
+    *w = (struct watch){.fd = changes_watch_dir(vault), .input = -1, .output = STDOUT_FILENO};
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
 }

@@ -23,7 +23,7 @@
 #define WATCH_BLIND_MS 50
 
 struct watch {
-    int fd;          /* owned; changes_open() */
+    int fd;          /* owned; changes_watch_dir() */
     int looks;       /* number of polls since the last write */
     int64_t last_us; /* time at which watch_wait_for_change() last returned */
     /* The caller sets the following members after watch_open(): */

@@ -98,10 +98,10 @@ static struct slice finder_read_text(struct finder *f, const struct query_messag
     struct slice body, uid = slice_of(f->session->id.uid);
     const char *error;
     finder_set_status(f, session_read_body(f->q, uid, m, SIZE_MAX, &f->large, &body, &error));
-    return search_text_of_body(m->kind, body, &f->text);
+    return search_get_text_of_body(m->kind, body, &f->text);
 }
 
-static bool finder_on_candidate(void *ctx, const struct query_message *m)
+static bool finder_report_matching_candidate(void *ctx, const struct query_message *m)
 {
     struct finder *f = ctx;
     struct slice at;
@@ -134,10 +134,11 @@ static bool finder_on_candidate(void *ctx, const struct query_message *m)
 static void finder_try_message(struct finder *f, const struct session_row *r, int64_t seq)
 {
     f->session = r;
-    if (!question_includes_position(f->question, r->id.id, seq))
+    if (!question_includes_message_seq(f->question, r->id.id, seq))
         return;
     struct message_question x = {&f->question->filter, r->id.id, r->started_at_us, seq, seq};
-    finder_set_status(f, query_messages_and_events(f->q, &x, finder_on_candidate, NULL, f));
+    finder_set_status(
+        f, query_messages_and_events(f->q, &x, finder_report_matching_candidate, NULL, f));
 }
 
 /* ---- the messages of one session ---- */
@@ -189,7 +190,7 @@ static void finder_try_candidates(struct finder *f, const struct session_row *r)
             finder_try_message(f, r, list->seq[i]);
 }
 
-static bool finder_on_body(void *ctx, const struct query_message *m)
+static bool finder_collect_matching_seq(void *ctx, const struct query_message *m)
 {
     struct finder *f = ctx;
     struct slice at, text = finder_read_text(f, m);
@@ -211,8 +212,8 @@ static void finder_scan_session(struct finder *f, const struct session_row *r)
         finder_try_matching_messages(f, r, NULL);
         return;
     }
-    finder_set_status(f,
-                      query_read_message_bodies(f->q, r->id.id, 0, INT64_MAX, finder_on_body, f));
+    finder_set_status(
+        f, query_read_message_bodies(f->q, r->id.id, 0, INT64_MAX, finder_collect_matching_seq, f));
     if (f->status == 0)
         finder_try_candidates(f, r);
 }

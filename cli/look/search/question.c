@@ -181,7 +181,8 @@ int question_read_words(struct question *x, char *const *words, bool exact, stru
     return EXIT_FINE;
 }
 
-static int question_read_command(struct question *x, const struct settings *s, struct buf *error)
+static int question_read_command_line(struct question *x, const struct settings *s,
+                                      struct buf *error)
 {
     int st = question_begin_empty(x);
     if (st < 0) {
@@ -200,7 +201,7 @@ static int question_read_command(struct question *x, const struct settings *s, s
 int question_open(struct question *x, const struct settings *s)
 {
     struct buf error = {0};
-    int status = question_read_command(x, s, &error);
+    int status = question_read_command_line(x, s, &error);
     if (status == EXIT_USAGE)
         (void)settings_fail_usage(s, "%s", buf_str(&error));
     else if (status != EXIT_FINE)
@@ -227,7 +228,7 @@ void question_close(struct question *x)
 
 /* ---- matching ---- */
 
-bool question_includes_position(const struct question *x, int64_t session_id, int64_t seq)
+bool question_includes_message_seq(const struct question *x, int64_t session_id, int64_t seq)
 {
     return x->newest_session == 0 || session_id < x->newest_session ||
            (session_id == x->newest_session && seq <= x->newest_seq);
@@ -235,7 +236,7 @@ bool question_includes_position(const struct question *x, int64_t session_id, in
 
 bool question_matches_session(const struct question *x, const struct query_session *s)
 {
-    return question_includes_position(x, s->id, 1) &&
+    return question_includes_message_seq(x, s->id, 1) &&
            filter_matches_session(&x->filter, FILTER_HOLDS, s);
 }
 

@@ -73,7 +73,7 @@ bool question_make_last_words_prefixes(struct question *x);
 bool question_matches_session(const struct question *x, const struct query_session *s);
 /* Whether the search covers the message `seq` of this session (see newest_session and
  * newest_seq). */
-bool question_includes_position(const struct question *x, int64_t session_id, int64_t seq);
+bool question_includes_message_seq(const struct question *x, int64_t session_id, int64_t seq);
 /* Whether the fields match. The text is not checked. */
 bool question_matches_message(const struct question *x, int64_t session_started_at_us,
                               const struct query_message *m);

@@ -5,7 +5,7 @@
 
 /* Whether the message is an answer that determines the status of its request. A dropped answer does
  * not determine the status. */
-static bool answer_has_status(const struct query_message *m)
+static bool answer_determines_status(const struct query_message *m)
 {
     return call_answer_ends_request(m->kind, m->action);
 }
@@ -17,7 +17,7 @@ const char *message_outcome_word(const struct query_message *m, enum out_style *
         [KIND_NOISE] = OUT_YELLOW, [KIND_STDERR] = OUT_YELLOW,    [KIND_UNKNOWN] = OUT_RED,
     };
     *ret_style = styles[m->kind];
-    if (answer_has_status(m)) {
+    if (answer_determines_status(m)) {
         enum call_status status = query_get_call_status(m);
         *ret_style = session_status_style(status);
         return call_status_name(status);
@@ -28,7 +28,8 @@ const char *message_outcome_word(const struct query_message *m, enum out_style *
 /* Adds the findings, except the one that the column WHAT already shows. */
 static void message_notes_add_findings(struct buf *b, const struct query_message *m)
 {
-    const char *shown = answer_has_status(m) ? call_status_name(query_get_call_status(m)) : "";
+    const char *shown =
+        answer_determines_status(m) ? call_status_name(query_get_call_status(m)) : "";
     const char *gap = b->n > 0 ? ": " : "";
     for (struct slice rest = m->finding; rest.n > 0;) {
         const char *comma = memchr(rest.p, ',', rest.n);
@@ -72,7 +73,7 @@ void message_notes_append(struct buf *b, const struct query_message *m, bool una
         message_notes_add(b, "no answer", 0);
     if (m->batch_seq > 0)
         message_notes_add(b, "in batch ", m->batch_seq);
-    if (m->request_seq > 0 && (!session_is_answer(m) || !m->has_request))
+    if (m->request_seq > 0 && (!session_message_is_answer(m) || !m->has_request))
         message_notes_add(b, "to ", m->request_seq);
     message_notes_add_findings(b, m);
 }

@@ -39,7 +39,7 @@ void timeline_open(struct timeline *t, struct out *o, struct query *q,
     layout_choose_level(&t->layout, &t->widths);
 }
 
-void timeline_show_many_sessions(struct timeline *t)
+void timeline_prepare_many_sessions(struct timeline *t)
 {
     t->widths.of_many = true;
     t->widths.method = MANY_METHOD;
@@ -70,7 +70,7 @@ static size_t timeline_count_free_columns(const struct timeline *t)
                                            : 0;
 }
 
-static void timeline_add_gap(struct timeline *t, size_t n)
+static void timeline_add_spaces(struct timeline *t, size_t n)
 {
     n = size_min(n, timeline_count_free_columns(t));
     out_printf(t->out, "%*s", (int)n, "");
@@ -123,8 +123,8 @@ static struct slice short_method(const struct query_message *m)
     return method;
 }
 
-static struct slice timeline_method_text(struct timeline *t, const struct query_message *m,
-                                         bool is_short)
+static struct slice timeline_make_method_text(struct timeline *t, const struct query_message *m,
+                                              bool is_short)
 {
     struct slice method = is_short ? short_method(m) : session_method_of_message(m);
     struct slice target = session_target_of_message(m);
@@ -143,8 +143,8 @@ void timeline_measure_columns(struct timeline *t, const struct query_message *m)
     struct layout_widths *w = &t->widths;
     if (is_stderr_or_noise(m))
         return;
-    size_t method = out_width(t->out, timeline_method_text(t, m, false));
-    layout_add_method(w, method, out_width(t->out, timeline_method_text(t, m, true)));
+    size_t method = out_width(t->out, timeline_make_method_text(t, m, false));
+    layout_add_method(w, method, out_width(t->out, timeline_make_method_text(t, m, true)));
     if (m->rpc_id.p != NULL) {
         size_t id = size_min(out_width(t->out, m->rpc_id), ID_MAX);
         w->id = id > w->id ? id : w->id;
@@ -171,15 +171,15 @@ static void timeline_begin_line(struct timeline *t, int64_t seq, int64_t t_us, c
                    (int)(at_us / 1000 % 1000));
         struct slice time = {buf_str(&t->text), size_min(t->text.n, l->time)};
         timeline_add_cell(t, time, l->time, false, OUT_DIM);
-        timeline_add_gap(t, l->gap);
+        timeline_add_spaces(t, l->gap);
         if (l->session > 0) {
             timeline_add_number(t, t->session->number, l->session);
-            timeline_add_gap(t, 1);
+            timeline_add_spaces(t, 1);
         }
         timeline_add_cell(t, t->session->name, l->server, false, OUT_CYAN);
     } else {
         timeline_add_number(t, seq, l->seq);
-        timeline_add_gap(t, l->gap);
+        timeline_add_spaces(t, l->gap);
         long long ms = t_us / 1000;
         buf_clear(&t->text);
         if (t->widths.time <= 7)
@@ -189,9 +189,9 @@ static void timeline_begin_line(struct timeline *t, int64_t seq, int64_t t_us, c
                        ms / 1000 % 60, ms % 1000);
         timeline_add_cell(t, buf_slice(&t->text), l->time, true, OUT_DIM);
     }
-    timeline_add_gap(t, l->gap);
+    timeline_add_spaces(t, l->gap);
     timeline_add_cell(t, slice_of(arrow), t->widths.arrow, false, style);
-    timeline_add_gap(t, l->gap);
+    timeline_add_spaces(t, l->gap);
 }
 
 static void timeline_add_title(struct timeline *t, const char *text, size_t width, bool right)
@@ -206,29 +206,29 @@ void timeline_print_titles(struct timeline *t)
     out_style(t->out, OUT_BOLD);
     if (t->widths.of_many) {
         timeline_add_title(t, "TIME", l->time, false);
-        timeline_add_gap(t, l->gap);
+        timeline_add_spaces(t, l->gap);
         if (l->session > 0) {
             timeline_add_title(t, "ID", l->session, true);
-            timeline_add_gap(t, 1);
+            timeline_add_spaces(t, 1);
         }
         timeline_add_title(t, "SERVER", l->server, false);
     } else {
         timeline_add_title(t, "SEQ", l->seq, true);
-        timeline_add_gap(t, l->gap);
+        timeline_add_spaces(t, l->gap);
         timeline_add_title(t, "TIME", l->time, true);
     }
-    timeline_add_gap(t, 2 * l->gap + t->widths.arrow);
+    timeline_add_spaces(t, 2 * l->gap + t->widths.arrow);
     timeline_add_title(t, "WHAT", l->what, false);
-    timeline_add_gap(t, 1);
+    timeline_add_spaces(t, 1);
     timeline_add_title(t, "METHOD", l->method, false);
     if (l->id > 0) {
-        timeline_add_gap(t, l->gap);
+        timeline_add_spaces(t, l->gap);
         timeline_add_title(t, "ID", l->id, true);
     }
-    timeline_add_gap(t, l->gap);
+    timeline_add_spaces(t, l->gap);
     timeline_add_title(t, "TOOK", l->took, true);
     if (l->size > 0) {
-        timeline_add_gap(t, l->gap);
+        timeline_add_spaces(t, l->gap);
         timeline_add_title(t, "SIZE", l->size, true);
     }
     out_style(t->out, OUT_PLAIN);
@@ -248,7 +248,7 @@ static void timeline_add_notes(struct timeline *t, const struct query_message *m
     message_notes_append(&t->text, m, query_summary_request_is_open(&t->view->summary, m->seq));
     if (t->text.n == 0)
         return;
-    timeline_add_gap(t, gap);
+    timeline_add_spaces(t, gap);
     size_t room = timeline_count_free_columns(t),
            others = 2 + (t->content.n > 0 && !whole ? 1 + CONTENT_HEAD : 0);
     room = room > others + NOTES_MIN ? room - others : NOTES_DOTS;
@@ -261,8 +261,8 @@ static void timeline_add_notes(struct timeline *t, const struct query_message *m
 }
 
 /* Adds the notes, and as much of the content as fits. */
-static void timeline_add_detail(struct timeline *t, const struct query_message *m,
-                                struct slice body, const char *error)
+static void timeline_add_notes_and_text(struct timeline *t, const struct query_message *m,
+                                        struct slice body, const char *error)
 {
     size_t gap = is_stderr_or_noise(m) ? 0 : t->layout.gap;
     size_t before = t->taken;
@@ -276,7 +276,7 @@ static void timeline_add_detail(struct timeline *t, const struct query_message *
     gap = t->taken > before ? 1 : gap;
     if (t->content.n == 0 || timeline_count_free_columns(t) < gap + CONTENT_MIN)
         return;
-    timeline_add_gap(t, gap);
+    timeline_add_spaces(t, gap);
     timeline_add_text(t, buf_slice(&t->content), OUT_UNLIMITED, error != NULL ? OUT_RED : OUT_DIM);
 }
 
@@ -305,14 +305,14 @@ static void add_message_duration(struct timeline *t, const struct query_message 
 static void timeline_add_unpadded_columns(struct timeline *t, const struct query_message *m)
 {
     bool answered = query_message_ended_call(m);
-    enum out_style style = session_is_answer(m) ? OUT_DIM : OUT_PLAIN;
-    struct slice method = timeline_method_text(t, m, true);
+    enum out_style style = session_message_is_answer(m) ? OUT_DIM : OUT_PLAIN;
+    struct slice method = timeline_make_method_text(t, m, true);
     timeline_add_text(t, method,
                       layout_max_method_width(&t->layout, timeline_count_free_columns(t), answered),
                       style);
     add_message_duration(t, m);
     if (t->text.n > 0) {
-        timeline_add_gap(t, method.n > 0 ? 1 : 0);
+        timeline_add_spaces(t, method.n > 0 ? 1 : 0);
         timeline_add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
     }
 }
@@ -320,20 +320,20 @@ static void timeline_add_unpadded_columns(struct timeline *t, const struct query
 static void timeline_add_padded_method(struct timeline *t, const struct query_message *m)
 {
     const struct layout *l = &t->layout;
-    struct slice method = timeline_method_text(t, m, l->level >= LAYOUT_SHORT_NAMES);
+    struct slice method = timeline_make_method_text(t, m, l->level >= LAYOUT_SHORT_NAMES);
     size_t width = size_min(out_width(t->out, method),
                             layout_max_method_width(l, timeline_count_free_columns(t), true));
     timeline_add_cell(t, method, width > l->method ? width : l->method, false,
-                      session_is_answer(m) ? OUT_DIM : OUT_PLAIN);
+                      session_message_is_answer(m) ? OUT_DIM : OUT_PLAIN);
     if (l->id > 0) {
-        timeline_add_gap(t, l->gap);
+        timeline_add_spaces(t, l->gap);
         timeline_add_cell(t, m->rpc_id, l->id, true, OUT_PLAIN);
     }
-    timeline_add_gap(t, l->gap);
+    timeline_add_spaces(t, l->gap);
     add_message_duration(t, m);
     timeline_add_cell(t, buf_slice(&t->text), l->took, true, OUT_PLAIN);
     if (l->size > 0) {
-        timeline_add_gap(t, l->gap);
+        timeline_add_spaces(t, l->gap);
         buf_clear(&t->text);
         units_show_size(&t->text, m->size);
         timeline_add_cell(t, buf_slice(&t->text), l->size, true, OUT_DIM);
@@ -363,9 +363,9 @@ int timeline_print_message(struct timeline *t, const struct query_message *m)
     timeline_begin_line(t, m->seq, m->t_us, out_direction_arrow(o, to_server),
                         to_server ? OUT_CYAN : OUT_GREEN);
     timeline_add_cell(t, what, what.n > l->what ? what.n : l->what, false, style);
-    timeline_add_gap(t, 1);
+    timeline_add_spaces(t, 1);
     if (is_stderr_or_noise(m)) {
-        timeline_add_detail(t, m, body, error);
+        timeline_add_notes_and_text(t, m, body, error);
         if (t->bodies != BODIES_SHORT) {
             out_add_raw(
                 o, t->taken > layout_count_leading_columns(l, &t->widths) + l->what + 1 ? " " : "");
@@ -378,7 +378,7 @@ int timeline_print_message(struct timeline *t, const struct query_message *m)
         timeline_add_unpadded_columns(t, m);
     else
         timeline_add_padded_method(t, m);
-    timeline_add_detail(t, m, body, error);
+    timeline_add_notes_and_text(t, m, body, error);
     out_end_line(o);
     if (t->bodies != BODIES_SHORT)
         timeline_print_body(t, body);
@@ -399,7 +399,7 @@ void timeline_print_event(struct timeline *t, const struct query_event *e)
     size_t width = out_width(o, e->kind); /* an event has no columns after its kind */
     width = width > t->layout.what ? width : t->layout.what;
     timeline_add_cell(t, e->kind, width, false, OUT_YELLOW);
-    timeline_add_gap(t, 1);
+    timeline_add_spaces(t, 1);
     buf_clear(&t->text);
     event_words_append(&t->text, e->kind, e->detail);
     timeline_add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);

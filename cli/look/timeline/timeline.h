@@ -2,7 +2,7 @@
  *
  * Columns   SEQ, TIME since the start, an arrow to the server or to the client, WHAT, METHOD and
  *           target, ID, TOOK (only for an answer), SIZE, findings and other notes in brackets,
- *           and the content. After timeline_show_many_sessions(), a line begins with the time of
+ *           and the content. After timeline_prepare_many_sessions(), a line begins with the time of
  *           day, the id of the session and its server; the caller sets `session` before each line.
  *           On a terminal, a line is cut at the width of the terminal, and a narrow terminal has
  *           fewer columns (cli/look/timeline/timeline_layout.h). In a pipe, nothing is cut.
@@ -41,7 +41,7 @@ void timeline_open(struct timeline *t, struct out *o, struct query *q,
 void timeline_close(struct timeline *t);
 /* Prepares lines of several sessions. The widths of their columns are assumed, because lines are
  * printed before all messages are measured. */
-void timeline_show_many_sessions(struct timeline *t);
+void timeline_prepare_many_sessions(struct timeline *t);
 
 /* Measures a message to widen columns. Should be called for some messages before the first line. */
 void timeline_measure_columns(struct timeline *t, const struct query_message *m);

@@ -83,7 +83,7 @@ void layout_add_method(struct layout_widths *w, size_t method, size_t short_meth
 
 /* Returns the width that two thirds of the METHODs do not exceed; the widest METHOD if only that is
  * known. */
-static size_t usual_method_width(const struct layout_widths *w, bool is_short)
+static size_t compute_usual_method_width(const struct layout_widths *w, bool is_short)
 {
     size_t width = 0, n = w->by_width[is_short][0];
     if (w->measured == 0)
@@ -96,7 +96,8 @@ static size_t usual_method_width(const struct layout_widths *w, bool is_short)
 /* Whether the layout leaves enough columns for the content. */
 static bool layout_leaves_room_for_content(const struct layout *l, const struct layout_widths *w)
 {
-    size_t wanted = larger_width(METHOD_MIN, usual_method_width(w, l->level >= LAYOUT_SHORT_NAMES));
+    size_t wanted =
+        larger_width(METHOD_MIN, compute_usual_method_width(w, l->level >= LAYOUT_SHORT_NAMES));
     return count_fixed_columns(l, w) + wanted + LAYOUT_CONTENT <= w->columns;
 }
 

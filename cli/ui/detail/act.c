@@ -29,7 +29,7 @@ int detail_fold_line(struct detail *d, size_t line, enum detail_fold how, size_t
 {
     struct spot s;
     struct view_target t;
-    if (!detail_locate_line(d, line, &s))
+    if (!detail_find_part_of_line(d, line, &s))
         return MI_ENOENT;
     if (s.title)
         return fold_detail_part(&s, how, ret_line);
@@ -117,8 +117,9 @@ static void find_search_start(struct detail *d, size_t from, bool forward, size_
             view_find_line_and_column(&p->view, d->hit_at, &line, &column);
         else
             line = d->hit_at;
-        if (!p->folded &&
-            detail_first_line(d, d->hit_part) + 1 + detail_get_line_below_title(p, line) == from) {
+        if (!p->folded && detail_find_part_title_line(d, d->hit_part) + 1 +
+                                  detail_get_line_below_title(p, line) ==
+                              from) {
             *ret_part = d->hit_part;
             *ret_at = d->hit_at + forward;
             return;
@@ -126,7 +127,7 @@ static void find_search_start(struct detail *d, size_t from, bool forward, size_
     }
     *ret_part = 0;
     *ret_at = 0;
-    if (!detail_locate_line(d, from, &s))
+    if (!detail_find_part_of_line(d, from, &s))
         return;
     *ret_part = (size_t)(s.part - d->part);
     if (!s.title)
@@ -168,7 +169,7 @@ static int detail_show_hit(struct detail *d, size_t part, size_t at, struct deta
         ret->column += ROW_INDENT;
         ret->line = detail_get_line_below_title(p, ret->line);
     }
-    ret->line += detail_first_line(d, part) + 1;
+    ret->line += detail_find_part_title_line(d, part) + 1;
     d->has_hit = true;
     d->hit_part = part;
     d->hit_at = at;
@@ -192,7 +193,7 @@ static void add_json_as_ascii(struct buf *b, struct slice s)
     }
 }
 
-static int detail_set_needle(struct detail *d, struct slice needle)
+static int detail_set_search_text(struct detail *d, struct slice needle)
 {
     struct buf json = {0};
     if (slice_eq(buf_slice(&d->needle), needle))
@@ -216,7 +217,7 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
                   struct detail_hit *ret)
 {
     size_t part, at;
-    int st = detail_set_needle(d, needle);
+    int st = detail_set_search_text(d, needle);
     if (st < 0 || needle.n == 0)
         return st < 0 ? st : MI_ENOENT;
     find_search_start(d, from, forward, &part, &at);
@@ -285,7 +286,7 @@ static int copy_part_value(const struct detail *d, struct spot *s, enum detail_c
 int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf *b)
 {
     struct spot s;
-    if (!detail_locate_line(d, line, &s))
+    if (!detail_find_part_of_line(d, line, &s))
         return MI_ENOENT;
     if (what != DETAIL_COPY_BODY && s.part->kind == PART_VALUE)
         return copy_part_value(d, &s, what, b);

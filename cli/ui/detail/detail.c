@@ -248,7 +248,7 @@ size_t detail_get_line_below_title(struct part *p, size_t line)
     return n > 0 ? size_min(line, n - 1) : 0;
 }
 
-size_t detail_first_line(struct detail *d, size_t part)
+size_t detail_find_part_title_line(struct detail *d, size_t part)
 {
     size_t line = 0;
     for (size_t i = 0; i < part; i++)
@@ -256,7 +256,7 @@ size_t detail_first_line(struct detail *d, size_t part)
     return line;
 }
 
-bool detail_locate_line(struct detail *d, size_t line, struct spot *ret)
+bool detail_find_part_of_line(struct detail *d, size_t line, struct spot *ret)
 {
     size_t base = 0;
     for (size_t i = 0; i < d->n; i++) {
@@ -299,26 +299,26 @@ size_t detail_count_lines(struct detail *d, bool *exact)
 
 size_t detail_count_exact_lines(struct detail *d)
 {
-    return detail_first_line(d, d->n);
+    return detail_find_part_title_line(d, d->n);
 }
 
 size_t detail_get_next_part(struct detail *d, size_t line, bool forward)
 {
     struct spot s;
-    if (!detail_locate_line(d, line, &s))
+    if (!detail_find_part_of_line(d, line, &s))
         return line;
     size_t i = (size_t)(s.part - d->part);
     if (forward)
-        return i + 1 < d->n ? detail_first_line(d, i + 1) : line;
+        return i + 1 < d->n ? detail_find_part_title_line(d, i + 1) : line;
     if (!s.title)
         return s.base;
-    return i > 0 ? detail_first_line(d, i - 1) : line;
+    return i > 0 ? detail_find_part_title_line(d, i - 1) : line;
 }
 
 int64_t detail_seq_at_line(struct detail *d, size_t line)
 {
     struct spot s;
-    if (!detail_locate_line(d, line, &s) ||
+    if (!detail_find_part_of_line(d, line, &s) ||
         (s.part->kind != PART_MESSAGE && s.part->kind != PART_VALUE))
         return 0;
     return d->s.message[s.part->message].seq;
@@ -344,7 +344,7 @@ bool detail_draw_line(struct detail *d, size_t line, size_t from, size_t width, 
 {
     struct spot s;
     cells_begin_line(c, from, width, d->ascii);
-    if (!detail_locate_line(d, line, &s))
+    if (!detail_find_part_of_line(d, line, &s))
         return false;
     if (s.title) {
         cells_add_str(c, CELLS_FOLD,

@@ -345,7 +345,7 @@ void pair_close(struct pair *p)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static bool row_is_difference(const struct pair_row *r)
+static bool row_shows_difference(const struct pair_row *r)
 {
     return r->mark == PAIR_CHANGED || r->mark == PAIR_REMOVED || r->mark == PAIR_ADDED;
 }
@@ -360,10 +360,10 @@ static bool append_shown_row(struct pair *p, const struct pair_row *r)
 
 /* Shows the first and the last of the equal rows [from, to), and one row PAIR_GAP in place of the
  * rows between them. */
-static bool show_equal_rows(struct pair *p, size_t from, size_t to)
+static bool show_ends_of_equal_rows(struct pair *p, size_t from, size_t to)
 {
-    size_t head = from > 0 && row_is_difference(&p->row[from - 1]) ? PAIR_CONTEXT : 0;
-    size_t tail = to < p->n && row_is_difference(&p->row[to]) ? PAIR_CONTEXT : 0;
+    size_t head = from > 0 && row_shows_difference(&p->row[from - 1]) ? PAIR_CONTEXT : 0;
+    size_t tail = to < p->n && row_shows_difference(&p->row[to]) ? PAIR_CONTEXT : 0;
     /* The line that replaces hidden rows takes one row, so hiding one row would gain nothing. */
     bool whole = p->all || to - from <= head + tail + 1;
     for (size_t i = from; i < to; i++) {
@@ -388,7 +388,7 @@ int pair_choose_shown_rows(struct pair *p, bool all)
         size_t to = i; /* end of the equal rows that begin at row i */
         while (to < p->n && p->row[to].mark == PAIR_EQUAL)
             to++;
-        if (to > i ? !show_equal_rows(p, i, to) : !append_shown_row(p, &p->row[i]))
+        if (to > i ? !show_ends_of_equal_rows(p, i, to) : !append_shown_row(p, &p->row[i]))
             return MI_ENOMEM;
         i = to > i ? to : i + 1;
     }
@@ -402,7 +402,7 @@ size_t pair_count_shown_rows(const struct pair *p)
 
 static bool row_begins_difference(const struct pair_row *rows, size_t i)
 {
-    return row_is_difference(&rows[i]) && (i == 0 || !row_is_difference(&rows[i - 1]));
+    return row_shows_difference(&rows[i]) && (i == 0 || !row_shows_difference(&rows[i - 1]));
 }
 
 size_t pair_count_differences(const struct pair *p)

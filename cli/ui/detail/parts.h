@@ -75,9 +75,9 @@ struct spot {
     size_t row;              /* index of the row, if the part has rows */
     struct view_place place; /* position in the view, if the part has a view */
 };
-bool detail_locate_line(struct detail *d, size_t line, struct spot *ret);
+bool detail_find_part_of_line(struct detail *d, size_t line, struct spot *ret);
 /* returns the exact number of the line with the part's title */
-size_t detail_first_line(struct detail *d, size_t part);
+size_t detail_find_part_title_line(struct detail *d, size_t part);
 /* Adds a part to d, which must have room for the part: d->n < d->cap. */
 static inline struct part *detail_add_part(struct detail *d, enum part_kind kind)
 {

@@ -76,7 +76,8 @@ static void add_value_part(struct detail *d, size_t message, struct json_value v
 
 /* Returns the title of a content that is not text. For binary data, such as an image, the title
  * includes type and size. */
-static const char *content_title(char room[PART_TITLE], const char *title, struct json_value item)
+static const char *make_content_title(char room[PART_TITLE], const char *title,
+                                      struct json_value item)
 {
     struct slice type = text_prefix(json_string_raw(json_get(item, "mimeType")), 20);
     struct slice data = json_string_raw(json_get(item, "data")); /* `data` is base64 text */
@@ -100,7 +101,7 @@ static void add_content_parts(struct detail *d, size_t message, const struct rpc
         bool is_text = text.type == JSON_STRING;
         snprintf(pointer, sizeof pointer, "/result/content/%zu%s", i, is_text ? "/text" : "");
         add_value_part(d, message, is_text ? text : item, pointer,
-                       is_text ? title : content_title(room, title, item));
+                       is_text ? title : make_content_title(room, title, item));
     }
     add_value_part(d, message, m->structured, "/result/structuredContent", "structured result");
 }

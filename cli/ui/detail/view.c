@@ -58,7 +58,7 @@ void view_set_width(struct view *v, size_t width, bool ascii)
 
 /* Moves p to the next note or line of an unfolded string that belongs to the same line of JSON.
  * Returns false if there is none. */
-static bool view_step_within_value(struct view *v, struct view_place *p, size_t value)
+static bool view_move_to_next_inner_line(struct view *v, struct view_place *p, size_t value)
 {
     struct view_place ignored;
     size_t notes = view_count_notes(v, value);
@@ -75,7 +75,7 @@ bool view_step_to_next_line(struct view *v, struct view_place *p)
 {
     bool more = false;
     if (v->kind == VIEW_JSON && (v->notes_n > 0 || v->inner_n > 0))
-        more = view_step_within_value(v, p, view_value_offset(v, p));
+        more = view_move_to_next_inner_line(v, p, view_value_offset(v, p));
     if (!more)
         more = v->kind == VIEW_TEXT ? view_text_step_line(v, p) : view_json_step_line(v, p);
     if (!more) {
@@ -111,7 +111,7 @@ static struct view_place find_remembered_line(const struct view *v, size_t line)
 
 /* If p is at an unfolded string, moves p to line number `line` of the view. If that line is below
  * the string, moves p to the last line of the string. */
-static void view_skip_in_string(struct view *v, struct view_place *p, size_t line)
+static void view_move_within_string(struct view *v, struct view_place *p, size_t line)
 {
     struct view_place ignored;
     struct inner *in;
@@ -138,7 +138,7 @@ bool view_find_line_by_number(struct view *v, size_t line, struct view_place *re
     struct view_place p = find_remembered_line(v, line);
     for (;;) {
         if (p.line < line)
-            view_skip_in_string(v, &p, line);
+            view_move_within_string(v, &p, line);
         if (p.line >= line)
             break;
         if (!view_step_to_next_line(v, &p))

@@ -24,7 +24,7 @@ size_t view_value_offset(const struct view *v, const struct view_place *p)
 
 /* Returns the index of the first of n elements with an offset of `at` or more. The first bytes of
  * an element are its offset, a size_t. */
-static size_t first_index_at_offset(const void *list, size_t n, size_t size, size_t at)
+static size_t find_first_index_at_offset(const void *list, size_t n, size_t size, size_t at)
 {
     size_t from = 0, to = n;
     while (from < to) {
@@ -40,17 +40,17 @@ static size_t first_index_at_offset(const void *list, size_t n, size_t size, siz
 
 size_t view_find_first_exception(const struct view *v, size_t at)
 {
-    return first_index_at_offset(v->exception, v->exceptions_n, sizeof *v->exception, at);
+    return find_first_index_at_offset(v->exception, v->exceptions_n, sizeof *v->exception, at);
 }
 
 size_t view_find_first_unfolded_string(const struct view *v, size_t at)
 {
-    return first_index_at_offset(v->inner, v->inner_n, sizeof *v->inner, at);
+    return find_first_index_at_offset(v->inner, v->inner_n, sizeof *v->inner, at);
 }
 
 size_t view_find_first_note(const struct view *v, size_t at)
 {
-    return first_index_at_offset(v->note, v->notes_n, sizeof *v->note, at);
+    return find_first_index_at_offset(v->note, v->notes_n, sizeof *v->note, at);
 }
 
 bool view_is_folded(const struct view *v, size_t at, size_t depth)

@@ -29,7 +29,7 @@ size_t view_get_unescaped_offset(const struct view *v, size_t at, size_t to)
 
 /* ---- paths ---------------------------------------------------------------------------------- */
 
-static struct view_level *innermost_level(struct view_path *p)
+static struct view_level *get_innermost_level(struct view_path *p)
 {
     return p->n > 0 && p->n <= VIEW_LEVELS_MAX ? &p->level[p->n - 1] : NULL;
 }
@@ -40,7 +40,7 @@ static size_t path_begin_value(const struct view *v, struct view_path *p, size_t
 {
     struct slice s = v->text;
     size_t value = token_value_of_member(s, i);
-    struct view_level *l = innermost_level(p);
+    struct view_level *l = get_innermost_level(p);
     if (value >= s.n || token_closes_container(s.p[value]))
         value = i;
     if (l != NULL) {
@@ -71,7 +71,7 @@ void view_find_path(const struct view *v, size_t at, struct view_path *ret)
         size_t end = token_opens_container(s.p[i]) ? i + 1 : token_find_end(s, i);
         if (token_opens_container(s.p[i])) {
             ret->n++;
-            struct view_level *l = innermost_level(ret);
+            struct view_level *l = get_innermost_level(ret);
             if (l != NULL)
                 /* index SIZE_MAX: the position is before the first element */
                 *l = (struct view_level){.at = i, .index = SIZE_MAX};
@@ -115,7 +115,7 @@ static bool pointer_token_is_of_member(const struct view *v, struct slice key, s
 {
     struct buf text = {0}, plain = {0};
     if (key.p == NULL) {
-        buf_uint(&text, index);
+        buf_add_uint(&text, index);
     } else {
         (void)pointer_unescape(&plain, token);
         token = buf_slice(&plain);

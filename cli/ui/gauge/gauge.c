@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* Returns the length of a duration on the scale, 1 to `steps`; 0 if the duration is below 0. */
-static size_t gauge_steps_of_duration(int64_t us, int64_t longest_us, size_t steps)
+static size_t gauge_scale_duration_to_steps(int64_t us, int64_t longest_us, size_t steps)
 {
     if (us < 0 || steps == 0)
         return 0;
@@ -27,7 +27,7 @@ static void gauge_add_char(struct buf *b, uint32_t code)
 void gauge_append_bar(struct buf *b, int64_t us, int64_t longest_us, size_t columns, bool ascii)
 {
     size_t parts = ascii ? 1 : 8;
-    size_t steps = gauge_steps_of_duration(us, longest_us, columns * parts);
+    size_t steps = gauge_scale_duration_to_steps(us, longest_us, columns * parts);
     size_t i = 0;
     for (; i < steps / parts; i++)
         if (ascii)
@@ -54,7 +54,7 @@ void gauge_append_sparkline(struct buf *b, const int64_t *us, size_t n, size_t c
     for (size_t i = n; i < columns; i++)
         buf_addc(b, ' ');
     for (size_t i = n; i > 0; i--) {
-        size_t step = gauge_steps_of_duration(us[i - 1], longest, 8);
+        size_t step = gauge_scale_duration_to_steps(us[i - 1], longest, 8);
         if (ascii)
             buf_addc(b, step == 0 ? 'x' : levels[step - 1]);
         else if (step == 0)

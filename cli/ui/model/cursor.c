@@ -7,7 +7,7 @@ static size_t clamp_row_index(int64_t at, size_t n)
     return size_min((size_t)at, n - 1);
 }
 
-size_t cursor_top_row(struct cursor *c, size_t n, size_t at, size_t height)
+size_t cursor_compute_top_row(struct cursor *c, size_t n, size_t at, size_t height)
 {
     c->height = height;
     if (height == 0)
@@ -49,7 +49,7 @@ size_t cursor_scroll_rows(struct cursor *c, size_t n, size_t at, int64_t rows)
     return at;
 }
 
-size_t cursor_row_on_line(const struct cursor *c, size_t n, size_t at, size_t line)
+size_t cursor_find_row_on_line(const struct cursor *c, size_t n, size_t at, size_t line)
 {
     size_t top = at >= c->line ? at - c->line : 0;
     return top + line < n ? top + line : n;

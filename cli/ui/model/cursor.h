@@ -19,7 +19,7 @@ struct cursor {
 
 /* Returns the index of the first row on the screen. The list has n rows, and `at` is the index of
  * the selected row. Sets c->line and c->height. */
-size_t cursor_top_row(struct cursor *c, size_t n, size_t at, size_t height);
+size_t cursor_compute_top_row(struct cursor *c, size_t n, size_t at, size_t height);
 /* Returns the index of the selected row after the cursor has moved by this many rows. The list
  * scrolls when the cursor is at an edge of the pane. */
 size_t cursor_move(struct cursor *c, size_t n, size_t at, int64_t rows);
@@ -30,6 +30,6 @@ size_t cursor_move_pages(struct cursor *c, size_t n, size_t at, int pages);
  * not change as long as it is on the screen. */
 size_t cursor_scroll_rows(struct cursor *c, size_t n, size_t at, int64_t rows);
 /* Returns the index of the row on this line of the pane; n if there is none. */
-size_t cursor_row_on_line(const struct cursor *c, size_t n, size_t at, size_t line);
+size_t cursor_find_row_on_line(const struct cursor *c, size_t n, size_t at, size_t line);
 
 #endif

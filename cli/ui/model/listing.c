@@ -98,7 +98,7 @@ struct listed listing_get_row_at(const struct listing *l, size_t at)
     return at < l->old_n ? l->old[l->old_n - 1 - at] : l->young[at - l->old_n];
 }
 
-size_t listing_row_of_seq(const struct listing *l, int64_t seq)
+size_t listing_find_row_of_seq(const struct listing *l, int64_t seq)
 {
     if (!listing_stores_rows(l))
         return seq < 1 ? 0 : size_min((size_t)seq - 1, (size_t)l->last);
@@ -110,7 +110,7 @@ size_t listing_row_of_seq(const struct listing *l, int64_t seq)
  * ends, after later calls were added. If the list is full, drops the oldest row. */
 static int listing_insert_row(struct listing *l, const struct listed *row)
 {
-    size_t at = listing_row_of_seq(l, row->seq), n = l->old_n + l->young_n;
+    size_t at = listing_find_row_of_seq(l, row->seq), n = l->old_n + l->young_n;
     if (n >= LISTING_MAX && l->old_n > 0)
         l->old_n--;
     else if (n >= LISTING_MAX)
@@ -133,7 +133,7 @@ static int listing_insert_row(struct listing *l, const struct listed *row)
 
 static struct listed *listing_find_row(struct listing *l, int64_t seq)
 {
-    size_t at = listing_row_of_seq(l, seq);
+    size_t at = listing_find_row_of_seq(l, seq);
     if (!listing_stores_rows(l) || at == listing_count_rows(l) ||
         listing_get_row_at(l, at).seq != seq)
         return NULL;
@@ -198,7 +198,7 @@ int listing_add_call(struct listing *l, const struct query_call *c, enum listing
     return end == LISTING_OLDER ? listing_prepend_row(l, &row) : listing_insert_row(l, &row);
 }
 
-int listing_add_continuation(struct listing *l, int64_t seq, int64_t first)
+int listing_link_request_to_call(struct listing *l, int64_t seq, int64_t first)
 {
     struct listing_request match;
     if (!listing_remove_request(&l->matched, seq, &match) || listing_find_row(l, first) != NULL)
@@ -233,7 +233,7 @@ int listing_update_call(struct listing *l, const struct query_call *c)
     return 0;
 }
 
-void listing_declare_range_added(struct listing *l, int64_t first, int64_t last)
+void listing_extend_range(struct listing *l, int64_t first, int64_t last)
 {
     l->first = first < l->first ? first : l->first;
     l->last = last > l->last ? last : l->last;

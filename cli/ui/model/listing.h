@@ -83,16 +83,16 @@ static inline bool listing_may_end_task(const struct query_message *m)
 MI_MUST int listing_add_call(struct listing *l, const struct query_call *c, enum listing_end end);
 /* Declares that request `seq` continues the call of request `first`. If the request matches, the
  * call matches. Call this function before the call is added or updated. */
-MI_MUST int listing_add_continuation(struct listing *l, int64_t seq, int64_t first);
+MI_MUST int listing_link_request_to_call(struct listing *l, int64_t seq, int64_t first);
 /* Updates a call that was open when it was added, or that had no match until now. */
 MI_MUST int listing_update_call(struct listing *l, const struct query_call *c);
 /* Declares that all messages first..last were added. Some of them may be missing in the vault. */
-void listing_declare_range_added(struct listing *l, int64_t first, int64_t last);
+void listing_extend_range(struct listing *l, int64_t first, int64_t last);
 
 size_t listing_count_rows(const struct listing *l);
 struct listed listing_get_row_at(const struct listing *l, size_t at);
 /* Returns the index of the first row with this seq or a higher one; listing_count_rows() if there
  * is none. */
-size_t listing_row_of_seq(const struct listing *l, int64_t seq);
+size_t listing_find_row_of_seq(const struct listing *l, int64_t seq);
 
 #endif

@@ -29,7 +29,7 @@ static bool session_is_newer(const struct sessions *l, int64_t a, int64_t b)
     return l->store != NULL ? query_session_is_newer(l->store, a, b) : a > b;
 }
 
-bool sessions_reach_back_to_id(const struct sessions *l, int64_t id)
+bool sessions_are_read_back_to_id(const struct sessions *l, int64_t id)
 {
     return l->oldest != INT64_MAX && !session_is_newer(l, l->oldest, id);
 }
@@ -196,7 +196,7 @@ static int sessions_count_next_failed_calls(const struct sessions *l, struct ses
     return st;
 }
 
-int sessions_count(struct sessions *l, struct query *q, bool *ret_more)
+int sessions_count_some_failed_calls(struct sessions *l, struct query *q, bool *ret_more)
 {
     int64_t now_us = clock_mono_us();
     *ret_more = false;

@@ -37,7 +37,7 @@ static void on_hangup(int number)
 }
 
 /* Adds a control sequence. Skips delays such as `$<5/>`, which only old terminals need. */
-static void rescue_add_sequence(const char *sequence)
+static void rescue_append_control_sequence(const char *sequence)
 {
     if (sequence == NULL)
         return;
@@ -50,33 +50,33 @@ static void rescue_add_sequence(const char *sequence)
     }
 }
 
-static void rescue_set_handler(int number, void (*handler)(int))
+static void rescue_install_signal_handler(int number, void (*handler)(int))
 {
     struct sigaction a = {.sa_handler = handler}, before;
     if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(number, &a, NULL);
 }
 
-bool rescue_open(void)
+bool rescue_prepare_terminal_reset(void)
 {
     int found = 0;
     if (setupterm(NULL, STDOUT_FILENO, &found) != OK)
         return false;
     rescue.n = 0;
     /* turns off mouse reports and bracketed paste */
-    rescue_add_sequence("\033[?1006l\033[?1000l\033[?2004l");
-    rescue_add_sequence(exit_attribute_mode);
-    rescue_add_sequence(cursor_normal);
-    rescue_add_sequence(keypad_local);
-    rescue_add_sequence(exit_ca_mode);
+    rescue_append_control_sequence("\033[?1006l\033[?1000l\033[?2004l");
+    rescue_append_control_sequence(exit_attribute_mode);
+    rescue_append_control_sequence(cursor_normal);
+    rescue_append_control_sequence(keypad_local);
+    rescue_append_control_sequence(exit_ca_mode);
     bool moves = cursor_address != NULL;
     del_curterm(cur_term); /* newterm() will read the description of the terminal again */
     if (!moves)
         return false;
     rescue.armed = tcgetattr(STDOUT_FILENO, &rescue.before) == 0;
     for (size_t i = 0; i < MI_COUNT(fatal); i++)
-        rescue_set_handler(fatal[i], restore_terminal_on_signal);
-    rescue_set_handler(SIGHUP, on_hangup);
+        rescue_install_signal_handler(fatal[i], restore_terminal_on_signal);
+    rescue_install_signal_handler(SIGHUP, on_hangup);
     return true;
 }
 

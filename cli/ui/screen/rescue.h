@@ -10,7 +10,7 @@
 
 /* Must be called before the terminal is changed. Returns false if this machine has no description
  * of the terminal, or the terminal cannot move its cursor. */
-bool rescue_open(void);
+bool rescue_prepare_terminal_reset(void);
 /* Call this function after the terminal was restored. From then on, signals do not restore the
  * terminal. */
 void rescue_close(void);

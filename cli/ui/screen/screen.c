@@ -98,7 +98,7 @@ int screen_open(struct buf *error)
         return fail_no_terminal(error,
                                 "TERM is not set: set it to the type of this terminal, such as "
                                 "xterm-256color");
-    if (!rescue_open()) {
+    if (!rescue_prepare_terminal_reset()) {
         buf_clear(error);
         buf_adds(error, "this machine does not describe the terminal TERM=");
         text_append_visible(error, slice_of(term));
@@ -226,7 +226,7 @@ static size_t screen_copy_first_char(struct slice s, wchar_t text[MARKS + 1], si
 }
 
 /* Draws a text at column x. Returns the column after the text. */
-static size_t screen_put_span(size_t x, size_t y, struct slice s, attr_t attribute, short pair)
+static size_t screen_draw_text_at(size_t x, size_t y, struct slice s, attr_t attribute, short pair)
 {
     wchar_t text[MARKS + 1];
     size_t columns = 0;
@@ -247,7 +247,7 @@ void screen_put_cells(size_t x, size_t y, size_t width, enum screen_line kind,
     size_t at = x;
     for (size_t i = 0; i < c->n; i++) {
         paint_find_attributes(kind, c->span[i].style, c->span[i].found, &attribute, &pair);
-        at = screen_put_span(at, y, cells_get_span_text(c, i), attribute, pair);
+        at = screen_draw_text_at(at, y, cells_get_span_text(c, i), attribute, pair);
     }
     paint_find_attributes(kind, CELLS_PLAIN, false, &attribute, &pair);
     for (; at < x + width; at++)
@@ -364,7 +364,7 @@ static bool handle_input_without_key(int kind, wint_t c)
     return true;
 }
 
-bool screen_read(struct press *ret)
+bool screen_read_input(struct press *ret)
 {
     wint_t c;
     int kind;

@@ -58,7 +58,7 @@ void screen_repaint(void); /* draws everything again, after the terminal's conte
 void screen_show_notice(const char *text);
 
 /* Reads the next key. Returns false if no key is waiting. */
-bool screen_read(struct press *ret);
+bool screen_read_input(struct press *ret);
 /* Copies a text to the terminal's clipboard (OSC 52). Returns false if the text is longer than
  * terminals accept. */
 bool screen_copy_to_clipboard(struct slice text);

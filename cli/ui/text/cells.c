@@ -50,7 +50,7 @@ static bool cells_char_is_plain(char c)
 
 /* Returns how many leading bytes, at most max, are plain: a plain byte is shown unchanged and takes
  * one column. */
-static size_t plain_run_len(struct slice s, size_t max)
+static size_t count_leading_plain_bytes(struct slice s, size_t max)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     size_t n = 0;
@@ -219,7 +219,7 @@ void cells_add_text(struct cells *c, enum cells_style style, struct slice text)
             c->more = true;
             return;
         }
-        size_t n = plain_run_len(text, get_window_end_column(c) - c->column);
+        size_t n = count_leading_plain_bytes(text, get_window_end_column(c) - c->column);
         if (n > 0)
             cells_add_plain_chars(c, style, (struct slice){text.p, n});
         else
@@ -332,7 +332,7 @@ size_t cells_count_fitting_bytes(struct slice text, bool ascii, size_t columns)
     size_t i = 0;
     while (i < text.n && text.p[i] != '\n') {
         struct slice rest = {text.p + i, text.n - i};
-        size_t n = plain_run_len(rest, columns - c.column);
+        size_t n = count_leading_plain_bytes(rest, columns - c.column);
         if (n > 0) {
             cells_add_plain_chars(&c, CELLS_PLAIN, (struct slice){rest.p, n});
         } else {

@@ -118,7 +118,7 @@ static bool level_key_equals(struct mcpfile_scan *s, size_t level, const char *t
 
 /* If the current path names a value that is `below` levels below a server, returns the level of the
  * server (its name, or its list element). Otherwise returns NO_LEVEL. */
-static size_t find_server_level(struct mcpfile_scan *s, size_t below)
+static size_t find_path_level_of_server(struct mcpfile_scan *s, size_t below)
 {
     if (s->depth < 1 + below || s->depth > MCPFILE_LEVELS)
         return NO_LEVEL;
@@ -138,7 +138,7 @@ static size_t find_server_level(struct mcpfile_scan *s, size_t below)
     return NO_LEVEL;
 }
 
-static int role_of_level_key(struct mcpfile_scan *s, size_t level)
+static int find_role_of_level_key(struct mcpfile_scan *s, size_t level)
 {
     for (size_t i = 0; i < MI_COUNT(members); i++)
         if ((members[i].formats >> s->f->format & 1) != 0 &&
@@ -149,14 +149,14 @@ static int role_of_level_key(struct mcpfile_scan *s, size_t level)
 
 bool mcpfile_path_is_server(struct mcpfile_scan *s)
 {
-    return find_server_level(s, 0) != NO_LEVEL;
+    return find_path_level_of_server(s, 0) != NO_LEVEL;
 }
 
 bool mcpfile_path_is_args(struct mcpfile_scan *s)
 {
-    if (find_server_level(s, 1) == NO_LEVEL)
+    if (find_path_level_of_server(s, 1) == NO_LEVEL)
         return false;
-    int role = role_of_level_key(s, s->depth - 1);
+    int role = find_role_of_level_key(s, s->depth - 1);
     return role == ROLE_ARGS || role == ROLE_COMMAND;
 }
 
@@ -181,7 +181,7 @@ static void add_header(struct mcpfile_scan *s, const struct mcpfile_value *v)
     f->header[f->headers++] = (struct mcpfile_header){v->key, value};
 }
 
-static char *copy_level_text(struct mcpfile_scan *s, size_t level)
+static char *copy_text_of_path_level(struct mcpfile_scan *s, size_t level)
 {
     struct buf b = {0};
     mcpfile_append_string(s->f, s->level[level], &b);
@@ -200,7 +200,7 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
     bool element = s->level[level].n == 0;
     if (s->why != NULL)
         return NULL;
-    char *name = element ? strdup("-") : copy_level_text(s, level);
+    char *name = element ? strdup("-") : copy_text_of_path_level(s, level);
     s->no_memory |= name == NULL;
     if (name == NULL)
         return NULL;
@@ -224,7 +224,7 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
     *new = (struct mcpfile_server){.name = name, .object = s->object, .unnamed = element};
     /* the current path is projects.PATH.mcpServers.NAME */
     if (level == 3 && level_key_equals(s, 0, "projects"))
-        new->project = copy_level_text(s, 1);
+        new->project = copy_text_of_path_level(s, 1);
     return new;
 }
 
@@ -256,7 +256,7 @@ static void record_limit_of_all_servers(struct mcpfile_scan *s, const struct mcp
 }
 
 /* Records a member. Returns false if the server has this member already. */
-static bool record_member(struct mcpfile_member *m, const struct mcpfile_value *v)
+static bool set_server_member(struct mcpfile_member *m, const struct mcpfile_value *v)
 {
     bool first = m->key.n == 0;
     *m = (struct mcpfile_member){v->key, v->token, v->end, v->on_line};
@@ -283,7 +283,7 @@ static void record_server_name(struct mcpfile_scan *s, struct mcpfile_server *se
 
 static void record_server_args(struct mcpfile_server *server, const struct mcpfile_value *v)
 {
-    if (server->one_array || !record_member(&server->args, v))
+    if (server->one_array || !set_server_member(&server->args, v))
         server->odd = server->one_array ? "`command` is an array, but the server also has `args`"
                                         : "the server has two members `args`";
     else if (v->type != MCPFILE_ARRAY || v->mixed)
@@ -299,7 +299,7 @@ static void record_server_command(const struct mcpfile *f, struct mcpfile_server
                                   const struct mcpfile_value *v)
 {
     bool array = v->type == MCPFILE_ARRAY && !v->mixed && v->args_n > 0 && !v->dashes;
-    if (!record_member(&server->command, v))
+    if (!set_server_member(&server->command, v))
         server->odd = "the server has two members `command`";
     else if (array && server->args.key.n > 0)
         server->odd = "`command` is an array, but the server also has `args`";
@@ -317,7 +317,7 @@ static void record_server_command(const struct mcpfile *f, struct mcpfile_server
 
 static void record_server_url(struct mcpfile_server *server, const struct mcpfile_value *v)
 {
-    if (!record_member(&server->url, v))
+    if (!set_server_member(&server->url, v))
         server->remote_odd = "the server has two URLs";
     else if (v->type != MCPFILE_STRING)
         server->remote_odd = "the URL is not a string";
@@ -326,7 +326,7 @@ static void record_server_url(struct mcpfile_server *server, const struct mcpfil
 static void record_server_headers(const struct mcpfile *f, struct mcpfile_server *server,
                                   const struct mcpfile_value *v)
 {
-    if (!record_member(&server->headers, v) || v->type != MCPFILE_TABLE)
+    if (!set_server_member(&server->headers, v) || v->type != MCPFILE_TABLE)
         server->remote_odd = "`headers` is not one object";
     server->first_header = v->first_header;
     server->headers_n = v->headers_n;
@@ -358,7 +358,7 @@ static void record_server_member(struct mcpfile_scan *s, size_t level, int role,
         record_server_url(server, v);
         break;
     case ROLE_TYPE:
-        if (!record_member(&server->type, v) || v->type != MCPFILE_STRING)
+        if (!set_server_member(&server->type, v) || v->type != MCPFILE_STRING)
             server->remote_odd = "the server states its type more than once, or not as a string";
         else if (level == 2 && level_key_equals(s, 0, "mcp") &&
                  level_key_equals(s, level + 1, "transport"))
@@ -368,7 +368,7 @@ static void record_server_member(struct mcpfile_scan *s, size_t level, int role,
         record_server_headers(s->f, server, v);
         break;
     case ROLE_ENV:
-        (void)record_member(&server->env, v);
+        (void)set_server_member(&server->env, v);
         break;
     case ROLE_LOGIN:
         server->remote_odd = "the server has login settings that mcp-remote does not read";
@@ -390,8 +390,8 @@ void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
 {
     record_limit_of_all_servers(s, v);
     s->has_list |= s->depth == 1 && level_key_equals(s, 0, "mcpServers");
-    size_t level = find_server_level(s, 2);
-    int role = level != NO_LEVEL ? role_of_level_key(s, level + 1) : ROLE_NONE;
+    size_t level = find_path_level_of_server(s, 2);
+    int role = level != NO_LEVEL ? find_role_of_level_key(s, level + 1) : ROLE_NONE;
     if (role == ROLE_HEADERS && s->f->format == MCPFILE_TOML && v->on_line) {
         /* The headers are a TOML table ([mcp_servers.headers] after [[mcp_servers]]) or lines
          * `headers.NAME =`. Headers on several lines cannot be replaced by one member. */
@@ -405,8 +405,8 @@ void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
     } else if (role == ROLE_LIMIT + MCPFILE_TIMEOUT && limit_of_timeout_key(s) != MCPFILE_NLIMITS) {
         s->limit[limit_of_timeout_key(s)] = v->token;
     }
-    level = find_server_level(s, 1);
-    role = level != NO_LEVEL ? role_of_level_key(s, s->depth - 1) : ROLE_NONE;
+    level = find_path_level_of_server(s, 1);
+    role = level != NO_LEVEL ? find_role_of_level_key(s, s->depth - 1) : ROLE_NONE;
     /* The table `mcp.servers.command` is a server with the name `command`, not a command. */
     bool is_server = v->type == MCPFILE_TABLE && level_key_equals(s, 0, "mcp") &&
                      level_key_equals(s, 1, "servers") && level == 1;

@@ -40,7 +40,7 @@ static bool is_reported(int fd, int ms)
 static void test_changes_are_reported_until_they_are_forgotten(void **state)
 {
     (void)state;
-    int fd = changes_open(dir);
+    int fd = changes_watch_dir(dir);
     assert_true(fd >= 0);
     assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
     assert_false(is_reported(fd, 0));
@@ -60,8 +60,8 @@ static void test_changes_of_what_is_no_directory_are_not_watched(void **state)
 {
     (void)state;
     close(open(file, O_WRONLY | O_CREAT, 0600));
-    assert_int_equal(changes_open(file), -1);
-    assert_int_equal(changes_open("/no/such/directory"), -1);
+    assert_int_equal(changes_watch_dir(file), -1);
+    assert_int_equal(changes_watch_dir("/no/such/directory"), -1);
 }
 
 static volatile sig_atomic_t signals_n;

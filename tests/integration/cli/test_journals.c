@@ -126,7 +126,7 @@ static void test_journals_of_a_vault_are_listed_with_their_recorders(void **stat
     begin(&b, f->vault, "git");
     attach(&b, 4711);
     put(&b, 1000);
-    assert_false(ring_set_trouble(&b.r, RING_BUSY));
+    assert_false(ring_set_recorder_trouble(&b.r, RING_BUSY));
     assert_int_equal(journals_open(&l, f->vault), 0);
     assert_int_equal(l.n, 2);
     assert_int_equal(l.unreadable, 0);

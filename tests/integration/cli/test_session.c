@@ -56,7 +56,7 @@ static void test_session_state_follows_from_end_host_and_process(void **state)
 static void end_is(const struct query_session *s, enum session_state st, const char *want)
 {
     struct buf b = {0};
-    session_end_text(&b, s, st);
+    session_append_end_reason(&b, s, st);
     assert_string_equal(buf_str(&b), want);
     buf_close(&b);
 }
@@ -83,11 +83,11 @@ static void test_session_answer_has_the_name_of_its_request(void **state)
                               .method = slice_of("own"),
                               .request_method = slice_of("tools/call"),
                               .request_target = slice_of("echo")};
-    assert_true(session_is_answer(&m));
+    assert_true(session_message_is_answer(&m));
     assert_true(slice_is(session_method_of_message(&m), "tools/call"));
     assert_true(slice_is(session_target_of_message(&m), "echo"));
     m.kind = KIND_NOTIFICATION;
-    assert_false(session_is_answer(&m));
+    assert_false(session_message_is_answer(&m));
     assert_true(slice_is(session_method_of_message(&m), "own"));
     assert_null(session_target_of_message(&m).p);
     assert_int_equal(session_status_of_message(&m), CALL_UNKNOWN);

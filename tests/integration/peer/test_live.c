@@ -58,7 +58,7 @@ static void check_end(const char *script, const char *text, bool unread)
         live_append_end_text(l, &said);
         assert_string_equal(buf_str(&said), text);
         assert_int_equal(live_read_output(l), unread ? 0 : live_count_sent_bytes(l));
-        assert_int_equal(live_next_wait_us(l), -1);
+        assert_int_equal(live_get_us_until_next_receive(l), -1);
         buf_close(&said);
         (void)live_close(l, 200000);
     }
@@ -150,18 +150,18 @@ static void test_live_error_for_an_unreadable_answer_has_a_time(void **state)
     assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_LINE);
     assert_true(slice_is(line, "log"));
     live_get_watched_fds(l, &fd, &in, &waits);
-    while (live_next_wait_us(l) < 0) { /* until the second line is read */
+    while (live_get_us_until_next_receive(l) < 0) { /* until the second line is read */
         struct pollfd p = {.fd = fd, .events = POLLIN};
         assert_true(poll(&p, 1, 20000) >= 0);
         (void)!live_receive_line(l, 0, &line);
     }
     while (live_receive_line(l, 0, &line) == LIVE_TIMEOUT) {
-        int64_t us = live_next_wait_us(l);
+        int64_t us = live_get_us_until_next_receive(l);
         assert_in_range(us, 0, 100000);
         usleep((unsigned)us);
     }
     assert_non_null(memmem(line.p, line.n, "malformed-answer", 16));
-    assert_int_equal(live_next_wait_us(l), -1);
+    assert_int_equal(live_get_us_until_next_receive(l), -1);
     (void)live_close(l, 100000);
 }
 

@@ -99,7 +99,7 @@ static void store(struct ring *r, int control)
     uint64_t at;
     struct entry e;
     while (ring_read_next_record(r, &kind, &bytes, &at) == 0) {
-        if (form_read((enum entry_kind)kind, bytes, &e) < 0)
+        if (form_read_entry((enum entry_kind)kind, bytes, &e) < 0)
             _exit(99);
         if (kind == ENTRY_TOOLS_WANTED)
             send_tools(control);
@@ -131,7 +131,7 @@ _Noreturn void __wrap_process_run_recorder(const struct process_config *cfg)
             _exit(orders->exit - 1);
         if (trouble != orders->trouble) {
             trouble = orders->trouble;
-            if (ring_set_trouble(&r, (enum ring_trouble)trouble))
+            if (ring_set_recorder_trouble(&r, (enum ring_trouble)trouble))
                 say(cfg, 'c');
         }
         if (orders->stores) {
@@ -773,7 +773,7 @@ static void test_recorder_lags_while_a_long_line_would_take_too_much_memory(void
     assert_false(recorder_is_behind(f->r, 3 * MIB, 0));
     assert_true(recorder_is_behind(f->r, 8 * MIB, 0));
     assert_true(recorder_is_behind(f->r, 8 * MIB, RECORDER_LAG_US - 1));
-    recorder_watch_lag(f->r, 8 * MIB, 0);
+    recorder_set_lag_timer(f->r, 8 * MIB, 0);
     orders->stores = true;
     int changed = f->changed;
     /* the proxy waits already: it is told when something is stored, however soon that is */
@@ -782,7 +782,7 @@ static void test_recorder_lags_while_a_long_line_would_take_too_much_memory(void
     assert_true(ring_has_stored_everything(&f->r->ring));
     assert_false(recorder_is_behind(f->r, 64 * MIB, 0)); /* nothing to wait for */
     changed = f->changed;
-    recorder_watch_lag(f->r, 64 * MIB, 0); /* it has changed before: told at once */
+    recorder_set_lag_timer(f->r, 64 * MIB, 0); /* it has changed before: told at once */
     while (f->changed == changed)
         ev_run(f->loop, EVRUN_ONCE);
 }
@@ -797,7 +797,7 @@ static void test_recorder_lags_no_longer_than_a_second(void **state)
     int64_t since = clock_mono_us();
     int changed = f->changed;
     ev_now_update(f->loop);
-    recorder_watch_lag(f->r, 8 * MIB, RECORDER_LAG_US - 50000);
+    recorder_set_lag_timer(f->r, 8 * MIB, RECORDER_LAG_US - 50000);
     while (f->changed == changed)
         ev_run(f->loop, EVRUN_ONCE);
     assert_in_range(clock_mono_us() - since, 40000, DEADLINE_US);
@@ -867,7 +867,7 @@ static void test_recorder_returns_the_memory_of_a_burst(void **state)
         add(f, BYTES);
         assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
         assert_true(memory(f) > BYTES);
-        ring_return_memory(&f->r->ring, SIZE_MAX);
+        ring_free_unused_memory(&f->r->ring, SIZE_MAX);
         assert_true(memory(f) > BYTES); /* it is in use */
         orders->stores = true;
         while (memory(f) > LITTLE) /* without another message */

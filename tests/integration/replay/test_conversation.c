@@ -428,10 +428,10 @@ static void test_conversation_recorded_timeout_and_crash_are_replayed_at_once(vo
                    CALL("2", "crash", "{}")) "!" GONE("2", "-32000") "\n");
     client(t, CALL("5", "slow", "{}"));
     server_said(t, GONE("5", "-32001") "\n");
-    assert_int_equal(conversation_get_end(t->conversation), CONVERSATION_RUNNING);
+    assert_int_equal(conversation_get_end_reason(t->conversation), CONVERSATION_RUNNING);
     client(t, CALL("6", "crash", "{}"));
     server_said(t, GONE("6", "-32000") "\n");
-    assert_int_equal(conversation_get_end(t->conversation), CONVERSATION_SERVER_ENDED);
+    assert_int_equal(conversation_get_end_reason(t->conversation), CONVERSATION_SERVER_ENDED);
     assert_int_equal(conversation_exit_status(t->conversation), 7);
 }
 
@@ -462,7 +462,7 @@ static void test_conversation_ping_probe_and_shutdown_need_no_recording(void **s
     client(t, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"shutdown\"}");
     server_said(t, RESULT("2", "{}") "\n" RESULT("3", "{}") "\n");
     client(t, "{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}");
-    assert_int_equal(conversation_get_end(t->conversation), CONVERSATION_CLIENT_EXIT);
+    assert_int_equal(conversation_get_end_reason(t->conversation), CONVERSATION_CLIENT_EXIT);
     assert_int_equal(t->misses.counts.missed, 0);
 }
 
@@ -472,7 +472,7 @@ static void test_conversation_recorded_exit_has_the_status_of_the_server(void **
 #define EXIT "{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}"
     play_begin(t, ",\"end_reason\":\"server-exited\",\"exit_status\":1", LEGACY CLIENT(EXIT));
     client(t, EXIT);
-    assert_int_equal(conversation_get_end(t->conversation), CONVERSATION_SERVER_ENDED);
+    assert_int_equal(conversation_get_end_reason(t->conversation), CONVERSATION_SERVER_ENDED);
     assert_int_equal(conversation_exit_status(t->conversation), 1);
 }
 
@@ -482,7 +482,7 @@ static void test_conversation_unrecorded_exit_has_status_0(void **state)
     play_begin(t, ",\"end_reason\":\"server-exited\",\"exit_status\":1",
                LEGACY CLIENT(REQUEST("1", "ping", "{}")) "<" RESULT("1", "{}") "\n");
     client(t, EXIT);
-    assert_int_equal(conversation_get_end(t->conversation), CONVERSATION_CLIENT_EXIT);
+    assert_int_equal(conversation_get_end_reason(t->conversation), CONVERSATION_CLIENT_EXIT);
 }
 
 #define CALL_OFF(id)                                                                               \
@@ -594,7 +594,7 @@ static void test_conversation_subscription_that_ended_last_ends_when_the_client_
     client(t, MODERN_LIST("6"));
     pass_us(t, PACE_SLACK_US / 2);
     server_said(t, ACK("5") "\n" RESULT("6", "{}") "\n");
-    assert_int_equal(conversation_client_hung_up(t->conversation, t->now_us), 0);
+    assert_int_equal(conversation_handle_client_hangup(t->conversation, t->now_us), 0);
     pass_us(t, PACE_GAP_US);
     server_said(t, LISTENED("5") "\n");
 }
@@ -846,7 +846,7 @@ static void test_conversation_fault_truncate_sends_half_and_closes(void **state)
     char want[512];
     snprintf(want, sizeof want, "%s\n%.*s", PROGRESS("7", "1"), (int)strlen(whole) / 2, whole);
     server_said(t, want);
-    assert_int_equal(conversation_get_end(t->conversation), CONVERSATION_CLOSE);
+    assert_int_equal(conversation_get_end_reason(t->conversation), CONVERSATION_CLOSE);
 }
 
 static void test_conversation_faults_close_and_crash_end_the_conversation(void **state)
@@ -855,7 +855,7 @@ static void test_conversation_faults_close_and_crash_end_the_conversation(void *
     begin_fault(t, "crash@tools/call");
     pass_all(t);
     server_said(t, PROGRESS("7", "1") "\n");
-    assert_int_equal(conversation_get_end(t->conversation), CONVERSATION_CRASH);
+    assert_int_equal(conversation_get_end_reason(t->conversation), CONVERSATION_CRASH);
 }
 
 /* ---- the end ---- */
@@ -873,7 +873,7 @@ static void test_conversation_hangup_sends_delayed_messages_at_once(void **state
     client(t, CALL("3", "c", "{}"));
     pass_us(t, 2000);
     server_said(t, ASK("1") "\n");
-    assert_int_equal(conversation_client_hung_up(t->conversation, t->now_us), 0);
+    assert_int_equal(conversation_handle_client_hangup(t->conversation, t->now_us), 0);
     server_said(t, RESULT("1", "{}") "\n");
     assert_int_equal(conversation_count_playbacks(t->conversation), 0);
     assert_int_equal(t->misses.counts.missed, 0);

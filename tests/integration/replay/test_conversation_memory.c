@@ -85,10 +85,10 @@ static int play(const char *path, size_t *ret_bytes)
         st = conversation_handle_line(conversation, slice_of(lines[i]), now);
         now += PACE_GAP_US;
         if (st == 0)
-            st = conversation_advance(conversation, now);
+            st = conversation_send_due_messages(conversation, now);
     }
     if (st == 0)
-        st = conversation_client_hung_up(conversation, now);
+        st = conversation_handle_client_hangup(conversation, now);
     conversation_close(conversation);
     source_close(source);
     misses_close(&misses);

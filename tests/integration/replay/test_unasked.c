@@ -387,7 +387,7 @@ static void test_unasked_messages_come_before_the_exit_of_the_server(void **stat
     client(t, CALL("4", "b", "{}"));
     server_said(t, CREATED("1", "a") "\n" STATUS("a", "half") "\n" STATUS("a", "done") "\n" RESULT(
                        "4", "{}") "\n");
-    assert_int_equal(conversation_get_end(t->conversation), CONVERSATION_SERVER_ENDED);
+    assert_int_equal(conversation_get_end_reason(t->conversation), CONVERSATION_SERVER_ENDED);
 }
 
 /* A server that exits by itself does not do so before the client has done what the recorded client did. */
@@ -399,17 +399,17 @@ static void test_unasked_exit_of_the_server_waits_for_polls(void **state)
     client(t, NOTE("notifications/initialized", "{}"));
     pass_all(t);
     server_said(t, CHANGED "\n");
-    assert_int_equal(conversation_get_end(t->conversation), CONVERSATION_RUNNING);
+    assert_int_equal(conversation_get_end_reason(t->conversation), CONVERSATION_RUNNING);
     client(t, LIST("1"));
     server_said(t, RESULT("1", "{}") "\n");
-    assert_int_equal(conversation_get_end(t->conversation), CONVERSATION_SERVER_ENDED);
+    assert_int_equal(conversation_get_end_reason(t->conversation), CONVERSATION_SERVER_ENDED);
 }
 
 static void test_unasked_message_is_sent_when_the_client_leaves(void **state)
 {
     struct play_test *t = *state;
     begin_polls(t);
-    assert_int_equal(conversation_client_hung_up(t->conversation, t->now_us), 0);
+    assert_int_equal(conversation_handle_client_hangup(t->conversation, t->now_us), 0);
     server_said(t, STATUS("t", "half") "\n" STATUS("t", "done") "\n");
     assert_int_equal(conversation_count_playbacks(t->conversation), 0);
 }
@@ -425,7 +425,7 @@ static void test_unasked_list_that_an_answer_ends_when_the_client_leaves(void **
     client(t, CALL_TOKEN("1", "b", "{}", "1"));
     pass_us(t, 1000);
     client(t, CALL("2", "a", "{}"));
-    assert_int_equal(conversation_client_hung_up(t->conversation, t->now_us), 0);
+    assert_int_equal(conversation_handle_client_hangup(t->conversation, t->now_us), 0);
     pass_us(t, PACE_GAP_US);
     server_said(t, RESULT("1", "{}") "\n" PROGRESS("1", "1") "\n" RESULT("2", "{}") "\n");
     assert_int_equal(conversation_count_playbacks(t->conversation), 0);

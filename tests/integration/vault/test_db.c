@@ -35,7 +35,7 @@ static int set_up(void **state)
     sql_run(db, "PRAGMA journal_mode = WAL");
     sqlite3_close(db);
     assert_int_equal(db_open(&f.d, &writer, f.path, &f.error), 0);
-    assert_int_equal(db_run(&f.d, MAKE, NULL, 0), 0);
+    assert_int_equal(db_run_statement(&f.d, MAKE, NULL, 0), 0);
     *state = &f;
     return 0;
 }
@@ -51,8 +51,9 @@ static int tear_down(void **state)
 
 static int add(struct files *f, int64_t id, const char *name)
 {
-    return db_run(&f->d, ADD,
-                  DB_WITH(db_int(id), db_text(name != NULL ? slice_of(name) : (struct slice){0})));
+    return db_run_statement(
+        &f->d, ADD,
+        DB_WITH(db_int(id), db_text(name != NULL ? slice_of(name) : (struct slice){0})));
 }
 
 static int64_t count(struct files *f)
@@ -124,7 +125,7 @@ static void test_db_snapshot_does_not_see_later_rows(void **state)
     assert_int_equal(db_end(&r, 0), 0);
     assert_int_equal(db_read_number(&r, COUNT, &n, DB_WITH(db_int(0))), 0);
     assert_int_equal(n, 2);
-    assert_int_equal(db_run(&r, ADD, DB_WITH(db_int(3))), MI_ESTORE);
+    assert_int_equal(db_run_statement(&r, ADD, DB_WITH(db_int(3))), MI_ESTORE);
     assert_non_null(strstr(buf_str(&error), "readonly"));
     db_close(&r);
     buf_close(&error);

@@ -253,9 +253,9 @@ static void test_dir_file_is_private_and_never_a_link(void **state)
     assert_true(fd >= 0);
     assert_int_equal(mode_of(temp_path(t, "vault/f")), 0600);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-    assert_true(vault_dir_is_linked(fd));
+    assert_true(vault_dir_file_still_exists(fd));
     assert_int_equal(unlink(temp_path(t, "vault/f")), 0);
-    assert_false(vault_dir_is_linked(fd));
+    assert_false(vault_dir_file_still_exists(fd));
     close(fd);
     assert_int_equal(vault_dir_open_file(d.fd, "f", O_RDWR), MI_EIO);
     assert_int_equal(errno, ENOENT);
@@ -263,7 +263,7 @@ static void test_dir_file_is_private_and_never_a_link(void **state)
     assert_int_equal(vault_dir_open_file(d.fd, "f", O_RDWR | O_CREAT), MI_EIO);
     assert_int_equal(errno, ELOOP);
     assert_false(exists(temp_path(t, "vault/target")));
-    assert_false(vault_dir_is_linked(-1));
+    assert_false(vault_dir_file_still_exists(-1));
     vault_dir_close(&d);
 }
 

@@ -39,7 +39,7 @@ static void test_failure_is_kept_when_another_statement_is_finalized(void **stat
     sqlite3_finalize(q);
     assert_string_equal(sqlite3_errmsg(db), "not an error");
     assert_string_equal(failure_text(db), "UNIQUE constraint failed: t.a");
-    assert_int_equal(failure_code(db) & 0xFF, SQLITE_CONSTRAINT);
+    assert_int_equal(failure_get_sqlite_code(db) & 0xFF, SQLITE_CONSTRAINT);
 }
 
 static void test_failure_is_kept_when_a_transaction_is_rolled_back(void **state)
@@ -60,7 +60,7 @@ static void test_failure_of_the_last_call_is_newer_than_the_kept_one(void **stat
     (void)failure_keep(db);
     assert_int_equal(sqlite3_exec(db, "SELECT x", NULL, NULL, NULL), SQLITE_ERROR);
     assert_string_equal(failure_text(db), "no such column: x");
-    assert_int_equal(failure_code(db), SQLITE_ERROR);
+    assert_int_equal(failure_get_sqlite_code(db), SQLITE_ERROR);
 }
 
 static void test_failure_without_an_error_is_a_damaged_database(void **state)
@@ -74,14 +74,14 @@ static void test_failure_without_an_error_is_a_damaged_database(void **state)
     for (int i = 0; i < 2; i++) { /* a row, and the end */
         (void)sqlite3_step(q);
         assert_non_null(strstr(failure_text(other), "it is damaged"));
-        assert_int_equal(failure_code(other), SQLITE_CORRUPT);
+        assert_int_equal(failure_get_sqlite_code(other), SQLITE_CORRUPT);
     }
     (void)failure_keep(other);
     sqlite3_finalize(q);
     assert_non_null(strstr(failure_text(other), "it is damaged"));
     sqlite3_close(other);
     assert_string_equal(failure_text(NULL), "out of memory");
-    assert_int_equal(failure_code(NULL), SQLITE_NOMEM);
+    assert_int_equal(failure_get_sqlite_code(NULL), SQLITE_NOMEM);
 }
 
 /* ---- where it was lost ---- */

@@ -255,7 +255,7 @@ static void test_remote_facts_are_read_without_bodies(void **state)
     struct query *q = open_store(&s);
     int64_t id = first_session(q);
     struct message_question all = {.session_id = id, .to = INT64_MAX};
-    assert_int_equal(query_message_facts(q, &all, QUERY_FORWARD, count_one, &n), 0);
+    assert_int_equal(query_messages_without_bodies(q, &all, QUERY_FORWARD, count_one, &n), 0);
     assert_int_equal(n, MESSAGES);
     assert_int_equal(s.bodies, 0);
     query_close(q);

@@ -232,7 +232,7 @@ static void test_writer_rules_are_added_to_the_finding_of_a_message(void **state
 static uint64_t position(struct fixture *f, int64_t id)
 {
     uint64_t at = 99;
-    assert_int_equal(writer_read_position(f->s, id, &at), 0);
+    assert_int_equal(writer_read_journal_position(f->s, id, &at), 0);
     return at;
 }
 
@@ -257,8 +257,8 @@ static void test_writer_position_is_stored_with_the_rows_before_it(void **state)
     assert_int_equal(position(f, id), (uint64_t)1 << 40);
     assert_int_equal(position(f, id + 1), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT max(seq) FROM messages"), "1");
-    assert_int_equal(writer_remove_position(f->s, id), 0);
-    assert_int_equal(writer_remove_position(f->s, id), 0); /* there is none */
+    assert_int_equal(writer_remove_journal_position(f->s, id), 0);
+    assert_int_equal(writer_remove_journal_position(f->s, id), 0); /* there is none */
     assert_int_equal(position(f, id), 0);
 }
 

@@ -23,11 +23,11 @@ static void is_text(struct slice got, const char *want)
 static void test_excerpt_of_short_values_is_all_of_them(void **state)
 {
     (void)state;
-    struct excerpt e = excerpt_of_difference(slice_of("\"one\""), slice_of("\"two\""));
+    struct excerpt e = excerpt_cut_around_difference(slice_of("\"one\""), slice_of("\"two\""));
     is_text(e.text[0], "\"one\"");
     is_text(e.text[1], "\"two\"");
     assert_true(e.at == 0 && !e.cut[0] && !e.cut[1]);
-    e = excerpt_of_difference((struct slice){0}, slice_of("1"));
+    e = excerpt_cut_around_difference((struct slice){0}, slice_of("1"));
     assert_null(e.text[0].p);
     is_text(e.text[1], "1");
 }
@@ -36,13 +36,13 @@ static void test_excerpt_begins_shortly_before_the_difference(void **state)
 {
     (void)state;
     struct buf a = {0}, b = {0};
-    struct excerpt e =
-        excerpt_of_difference(filled(&a, "\"", 100000, "one\""), filled(&b, "\"", 100000, "two\""));
+    struct excerpt e = excerpt_cut_around_difference(filled(&a, "\"", 100000, "one\""),
+                                                     filled(&b, "\"", 100000, "two\""));
     assert_int_equal(e.at, 100001 - 20);
     is_text(e.text[0], "xxxxxxxxxxxxxxxxxxxxone\"");
     is_text(e.text[1], "xxxxxxxxxxxxxxxxxxxxtwo\"");
     buf_clear(&a);
-    e = excerpt_of_difference(slice_of("\"y\""), filled(&a, "\"", 100000, "\""));
+    e = excerpt_cut_around_difference(slice_of("\"y\""), filled(&a, "\"", 100000, "\""));
     assert_int_equal(e.at, 0);
     assert_int_equal(e.text[1].n, EXCERPT_MAX);
     assert_true(!e.cut[0] && e.cut[1]);
@@ -54,11 +54,13 @@ static void test_excerpt_of_a_value_that_ends_where_the_other_goes_on(void **sta
 {
     (void)state;
     struct buf a = {0}, b = {0};
-    struct excerpt e = excerpt_of_difference(filled(&a, "", 60, ""), filled(&b, "", 60, "more"));
+    struct excerpt e =
+        excerpt_cut_around_difference(filled(&a, "", 60, ""), filled(&b, "", 60, "more"));
     assert_int_equal(e.at, 40);
     is_text(e.text[0], "xxxxxxxxxxxxxxxxxxxx");
     is_text(e.text[1], "xxxxxxxxxxxxxxxxxxxxmore");
-    e = excerpt_of_difference(buf_slice(&a), buf_slice(&a)); /* the sanitizer made them equal */
+    e = excerpt_cut_around_difference(buf_slice(&a),
+                                      buf_slice(&a)); /* the sanitizer made them equal */
     assert_int_equal(e.at, 0);
     buf_close(&a);
     buf_close(&b);
@@ -75,7 +77,8 @@ static void check_boundary(const char *middle, size_t back, size_t wanted_back)
         buf_addc(&a, 'z');
         buf_addc(&b, 'z');
     }
-    struct excerpt e = excerpt_of_difference(filled(&a, "", 0, "1"), filled(&b, "", 0, "2"));
+    struct excerpt e =
+        excerpt_cut_around_difference(filled(&a, "", 0, "1"), filled(&b, "", 0, "2"));
     assert_int_equal(50 + strlen(middle) - e.at, wanted_back);
     buf_close(&a);
     buf_close(&b);

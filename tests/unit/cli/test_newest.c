@@ -77,8 +77,8 @@ static void test_history_run_ends_at_a_gap_an_event_or_another_session(void **st
     static const size_t ends[] = {2, 2, 3, 4, 5, 7, 8, 8};
     struct newest l = {.row = rows, .n = MI_COUNT(rows)};
     for (size_t i = 0; i < MI_COUNT(rows); i++)
-        assert_int_equal(history_find_run_end(&l, i, 2), ends[i]);
-    assert_int_equal(history_find_run_end(&l, 5, 64), 8);
+        assert_int_equal(history_find_end_of_sequence(&l, i, 2), ends[i]);
+    assert_int_equal(history_find_end_of_sequence(&l, 5, 64), 8);
 }
 
 int main(void)

@@ -94,17 +94,17 @@ static void test_typing_unknown_names_are_those_of_a_schema_that_lists_its_own(v
     static const char closed[] = "{\"properties\":{\"a\":{}},\"additionalProperties\": false}";
     static const char open[] = "{\"properties\":{\"a\":{}},\"additionalProperties\":true}";
     struct json_value none = {0}, any = {JSON_OBJECT, slice_of("{\"type\":\"object\"}")};
-    assert_true(typing_name_is_unknown(schema(), slice_of("sx")));
-    assert_false(typing_name_is_unknown(schema(), slice_of("s")));
-    assert_false(typing_name_is_unknown(schema(), slice_of("abc")));
-    assert_false(
-        typing_name_is_unknown((struct json_value){JSON_OBJECT, slice_of(open)}, slice_of("x")));
-    assert_true(
-        typing_name_is_unknown((struct json_value){JSON_OBJECT, slice_of(closed)}, slice_of("x")));
-    assert_false(
-        typing_name_is_unknown((struct json_value){JSON_OBJECT, slice_of(closed)}, slice_of("a")));
-    assert_false(typing_name_is_unknown(none, slice_of("x")));
-    assert_false(typing_name_is_unknown(any, slice_of("x")));
+    assert_true(typing_argument_is_undeclared(schema(), slice_of("sx")));
+    assert_false(typing_argument_is_undeclared(schema(), slice_of("s")));
+    assert_false(typing_argument_is_undeclared(schema(), slice_of("abc")));
+    assert_false(typing_argument_is_undeclared((struct json_value){JSON_OBJECT, slice_of(open)},
+                                               slice_of("x")));
+    assert_true(typing_argument_is_undeclared((struct json_value){JSON_OBJECT, slice_of(closed)},
+                                              slice_of("x")));
+    assert_false(typing_argument_is_undeclared((struct json_value){JSON_OBJECT, slice_of(closed)},
+                                               slice_of("a")));
+    assert_false(typing_argument_is_undeclared(none, slice_of("x")));
+    assert_false(typing_argument_is_undeclared(any, slice_of("x")));
 }
 
 static void check_param(const char *method, const char *word, const char *want)

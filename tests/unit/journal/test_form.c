@@ -49,7 +49,7 @@ static void check_round_trip(const struct entry *e)
     struct slice bytes = bytes_of(e);
     struct entry back;
     memset(&back, 0xff, sizeof back);
-    assert_int_equal(form_read(e->kind, bytes, &back), 0);
+    assert_int_equal(form_read_entry(e->kind, bytes, &back), 0);
     assert_true(same_entry(e, &back));
     if (e->kind == ENTRY_MESSAGE) {
         assert_true(lies_in(bytes, back.row.body) && lies_in(bytes, back.row.rpc_id) &&
@@ -63,7 +63,7 @@ static void check_rejected(const struct entry *e)
 {
     struct slice bytes = bytes_of(e);
     struct entry back;
-    assert_int_equal(form_read(e->kind, bytes, &back), MI_EINVAL);
+    assert_int_equal(form_read_entry(e->kind, bytes, &back), MI_EINVAL);
     drop(bytes);
 }
 
@@ -361,7 +361,7 @@ static void test_form_an_event_without_a_kind_is_rejected(void **state)
     (void)state;
     struct entry e = {.kind = ENTRY_EVENT}, back;
     struct slice bytes = bytes_of(&e);
-    assert_int_equal(form_read(ENTRY_EVENT, bytes, &back), MI_EINVAL);
+    assert_int_equal(form_read_entry(ENTRY_EVENT, bytes, &back), MI_EINVAL);
     drop(bytes);
 }
 
@@ -539,7 +539,8 @@ static void test_form_unknown_kinds_are_rejected(void **state)
     static const unsigned other[] = {0, ENTRY_RULES + 1, 100, UINT32_MAX};
     struct entry back;
     for (size_t i = 0; i < MI_COUNT(other); i++)
-        assert_int_equal(form_read((enum entry_kind)other[i], slice_of(""), &back), MI_EINVAL);
+        assert_int_equal(form_read_entry((enum entry_kind)other[i], slice_of(""), &back),
+                         MI_EINVAL);
 }
 
 static void test_form_unknown_flags_of_a_message_are_rejected(void **state)
@@ -552,13 +553,15 @@ static void test_form_unknown_flags_of_a_message_are_rejected(void **state)
             continue; /* a body, not JSON, an error code, an invocation, a link */
         char *copy = unit_copy(bytes.p, bytes.n);
         copy[20 + bit / 8] ^= (char)(1u << bit % 8); /* unknown, or its number or text is missing */
-        assert_int_equal(form_read(ENTRY_MESSAGE, (struct slice){copy, bytes.n}, &back), MI_EINVAL);
+        assert_int_equal(form_read_entry(ENTRY_MESSAGE, (struct slice){copy, bytes.n}, &back),
+                         MI_EINVAL);
         free(copy);
     }
     for (size_t i = bytes.n - 3; i < bytes.n; i++) { /* the fixed part ends with zeros */
         char *copy = unit_copy(bytes.p, bytes.n);
         copy[i] = 1;
-        assert_int_equal(form_read(ENTRY_MESSAGE, (struct slice){copy, bytes.n}, &back), MI_EINVAL);
+        assert_int_equal(form_read_entry(ENTRY_MESSAGE, (struct slice){copy, bytes.n}, &back),
+                         MI_EINVAL);
         free(copy);
     }
     drop(bytes);
@@ -572,7 +575,7 @@ static void test_form_only_the_last_lines_of_stderr_are_kept(void **state)
     all.escalation.stderr_lines = stderr_lines;
     all.escalation.stderr_n = MI_COUNT(stderr_lines);
     struct slice bytes = bytes_of(&all);
-    assert_int_equal(form_read(ENTRY_ESCALATION, bytes, &back), 0);
+    assert_int_equal(form_read_entry(ENTRY_ESCALATION, bytes, &back), 0);
     assert_true(same_entry(&e, &back));
     assert_ptr_equal(back.escalation.stderr_lines, back.lines);
     drop(bytes);
@@ -591,9 +594,9 @@ static void test_form_strings_end_where_their_nul_is(void **state)
     char *event = memmem(bytes.p, bytes.n, "spawn", 6);
     assert_non_null(event);
     event[2] = '\0'; /* shorter than its length */
-    assert_int_equal(form_read(ENTRY_EVENT, bytes, &back), MI_EINVAL);
+    assert_int_equal(form_read_entry(ENTRY_EVENT, bytes, &back), MI_EINVAL);
     memcpy(event, "spawns", 6); /* longer: without its NUL */
-    assert_int_equal(form_read(ENTRY_EVENT, bytes, &back), MI_EINVAL);
+    assert_int_equal(form_read_entry(ENTRY_EVENT, bytes, &back), MI_EINVAL);
     drop(bytes);
 
     e = full(ENTRY_RUNNING);
@@ -601,7 +604,7 @@ static void test_form_strings_end_where_their_nul_is(void **state)
     char *boot = memmem(bytes.p, bytes.n, e.running.boot, strlen(e.running.boot) + 1);
     assert_non_null(boot);
     boot[0] = '\0';
-    assert_int_equal(form_read(ENTRY_RUNNING, bytes, &back), MI_EINVAL);
+    assert_int_equal(form_read_entry(ENTRY_RUNNING, bytes, &back), MI_EINVAL);
     drop(bytes);
 }
 
@@ -618,7 +621,7 @@ static void test_form_truncated_or_longer_bytes_are_rejected(void **state)
         struct slice bytes = bytes_of(&e);
         for (size_t n = 0; n < bytes.n; n++) {
             char *copy = unit_copy(bytes.p, n);
-            assert_int_equal(form_read(e.kind, (struct slice){copy, n}, &back), MI_EINVAL);
+            assert_int_equal(form_read_entry(e.kind, (struct slice){copy, n}, &back), MI_EINVAL);
             free(copy);
         }
         char *longer = malloc(bytes.n + 1);
@@ -626,7 +629,8 @@ static void test_form_truncated_or_longer_bytes_are_rejected(void **state)
         if (bytes.n > 0)
             memcpy(longer, bytes.p, bytes.n);
         longer[bytes.n] = '\0';
-        assert_int_equal(form_read(e.kind, (struct slice){longer, bytes.n + 1}, &back), MI_EINVAL);
+        assert_int_equal(form_read_entry(e.kind, (struct slice){longer, bytes.n + 1}, &back),
+                         MI_EINVAL);
         free(longer);
         drop(bytes);
     }
@@ -637,7 +641,7 @@ static void check_is_readable(const struct entry *e)
 {
     struct slice again = bytes_of(e);
     struct entry back;
-    assert_int_equal(form_read(e->kind, again, &back), 0);
+    assert_int_equal(form_read_entry(e->kind, again, &back), 0);
     assert_true(same_entry(e, &back));
     drop(again);
 }
@@ -675,7 +679,7 @@ static void test_form_damaged_bytes_are_rejected_or_read_within_their_bounds(voi
                     copy[at] ^= (char)(1u << k);
                 else
                     memcpy(copy + at, &extreme[x], size_min(width, bytes.n - at));
-                int st = form_read(e.kind, (struct slice){copy, bytes.n}, &back);
+                int st = form_read_entry(e.kind, (struct slice){copy, bytes.n}, &back);
                 assert_true(st == 0 || st == MI_EINVAL);
                 if (st == 0)
                     check_is_readable(&back);

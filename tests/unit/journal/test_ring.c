@@ -478,12 +478,12 @@ static void test_ring_returns_its_memory_in_parts(void **state)
         assert_true(ring_memory_size(&p.w) >= (size_t)8 << 20);
         while (ring_memory_size(&p.w) > RING_KEPT) {
             size_t before = ring_memory_size(&p.w);
-            ring_return_memory(&p.w, (size_t)1 << 20);
+            ring_free_unused_memory(&p.w, (size_t)1 << 20);
             assert_true(ring_memory_size(&p.w) < before);
             assert_true(before - ring_memory_size(&p.w) <= (size_t)1 << 20);
             assert_true(memory_of(&p) <= ring_memory_size(&p.w) + OTHER_MEMORY);
         }
-        ring_return_memory(&p.w, SIZE_MAX);
+        ring_free_unused_memory(&p.w, SIZE_MAX);
         assert_int_equal(ring_memory_size(&p.w), RING_KEPT);
     }
     /* not that of records */
@@ -492,7 +492,7 @@ static void test_ring_returns_its_memory_in_parts(void **state)
     assert_false(ring_publish_records(&p.w));
     take(&p, 1, 600000);
     assert_false(ring_release_records(&p.r));
-    ring_return_memory(&p.w, SIZE_MAX);
+    ring_free_unused_memory(&p.w, SIZE_MAX);
     take(&p, 2, 600000);
     close_pair(&p);
 }
@@ -641,11 +641,11 @@ static void test_ring_wakes_a_waiting_writer_until_it_stops_waiting(void **state
     assert_true(ring_release_records(&p.r));
     take(&p, 2, 10);
     assert_true(ring_release_records(&p.r));
-    assert_true(ring_set_trouble(&p.r, RING_BUSY));
-    assert_false(ring_set_trouble(&p.r, RING_BUSY)); /* no change */
+    assert_true(ring_set_recorder_trouble(&p.r, RING_BUSY));
+    assert_false(ring_set_recorder_trouble(&p.r, RING_BUSY)); /* no change */
     assert_int_equal(atomic_load(&p.w.shared->trouble), RING_BUSY);
     ring_set_writer_waits(&p.w, false);
-    assert_false(ring_set_trouble(&p.r, RING_FINE));
+    assert_false(ring_set_recorder_trouble(&p.r, RING_FINE));
     assert_false(ring_release_records(&p.r));
     close_pair(&p);
 }

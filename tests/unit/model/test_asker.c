@@ -13,7 +13,7 @@ static void call(struct asker *a, int64_t seq, int64_t closing)
 
 static int64_t found(struct asker *a, int64_t seq)
 {
-    const struct asker_call *c = asker_find(a, seq);
+    const struct asker_call *c = asker_find_call_of_request(a, seq);
     return c != NULL ? c->seq : 0;
 }
 
@@ -55,12 +55,12 @@ static void test_share(void **state)
     (void)state;
     struct asker a = {0};
     call(&a, 10, 100); /* from 100 to 1000 us */
-    struct asker_call *c = asker_find(&a, 11);
-    assert_int_equal(asker_count_unshared_us(c, 200, 300), 100);
-    assert_int_equal(asker_count_unshared_us(c, 250, 280), 0); /* at the same time */
-    assert_int_equal(asker_count_unshared_us(c, 250, 400), 100);
-    assert_int_equal(asker_count_unshared_us(c, 900, 5000), 100); /* the call has ended */
-    assert_int_equal(asker_count_unshared_us(c, 1500, 1600), 0);
+    struct asker_call *c = asker_find_call_of_request(&a, 11);
+    assert_int_equal(asker_take_uncovered_us(c, 200, 300), 100);
+    assert_int_equal(asker_take_uncovered_us(c, 250, 280), 0); /* at the same time */
+    assert_int_equal(asker_take_uncovered_us(c, 250, 400), 100);
+    assert_int_equal(asker_take_uncovered_us(c, 900, 5000), 100); /* the call has ended */
+    assert_int_equal(asker_take_uncovered_us(c, 1500, 1600), 0);
 }
 
 static void test_share_of_what_is_never_answered_lasts_to_the_end_of_the_call(void **state)
@@ -68,37 +68,37 @@ static void test_share_of_what_is_never_answered_lasts_to_the_end_of_the_call(vo
     (void)state;
     struct asker a = {0};
     call(&a, 10, 100);
-    struct asker_call *c = asker_find(&a, 11);
-    assert_int_equal(asker_count_unshared_us(c, 400, INT64_MAX), 600);
-    assert_int_equal(asker_count_unshared_us(c, 500, 700), 0); /* at the same time */
+    struct asker_call *c = asker_find_call_of_request(&a, 11);
+    assert_int_equal(asker_take_uncovered_us(c, 400, INT64_MAX), 600);
+    assert_int_equal(asker_take_uncovered_us(c, 500, 700), 0); /* at the same time */
     struct asker b = {0};
     call(&b, 10, 0);
-    c = asker_find(&b, 11);
-    assert_int_equal(asker_count_unshared_us(c, 400, INT64_MAX), 0); /* both are open */
-    assert_int_equal(asker_count_unshared_us(c, 400, 500), 100);
+    c = asker_find_call_of_request(&b, 11);
+    assert_int_equal(asker_take_uncovered_us(c, 400, INT64_MAX), 0); /* both are open */
+    assert_int_equal(asker_take_uncovered_us(c, 400, 500), 100);
 }
 
 static void test_only_an_elicitation_asks_a_person(void **state)
 {
     (void)state;
-    assert_int_equal(asker_kind_of_request(slice_of("elicitation/create")), ASKS_PERSON);
-    assert_int_equal(asker_kind_of_request(slice_of("elicitation\\/create")), ASKS_PERSON);
-    assert_int_equal(asker_kind_of_request(slice_of("sampling/createMessage")), ASKS_MODEL);
-    assert_int_equal(asker_kind_of_request(slice_of("roots/list")), ASKS_ROOTS);
-    assert_int_equal(asker_kind_of_request(slice_of("ping")), ASKS_NOTHING);
-    assert_int_equal(asker_kind_of_request((struct slice){0}), ASKS_NOTHING);
+    assert_int_equal(asker_classify_request(slice_of("elicitation/create")), ASKS_PERSON);
+    assert_int_equal(asker_classify_request(slice_of("elicitation\\/create")), ASKS_PERSON);
+    assert_int_equal(asker_classify_request(slice_of("sampling/createMessage")), ASKS_MODEL);
+    assert_int_equal(asker_classify_request(slice_of("roots/list")), ASKS_ROOTS);
+    assert_int_equal(asker_classify_request(slice_of("ping")), ASKS_NOTHING);
+    assert_int_equal(asker_classify_request((struct slice){0}), ASKS_NOTHING);
     for (enum asks a = ASKS_PERSON; a < ASKS_N; a++)
-        assert_non_null(strstr(ASKER_METHODS, asker_method_name(a)));
+        assert_non_null(strstr(ASKER_METHODS, asker_get_request_method(a)));
 }
 
 static void test_methods(void **state)
 {
     (void)state;
-    assert_true(asker_counts_as_call(slice_of("tools/call")) &&
-                asker_counts_as_call(slice_of("tools/list")));
-    assert_false(asker_counts_as_call(slice_of("ping")) ||
-                 asker_counts_as_call(slice_of("tasks/result")) ||
-                 asker_counts_as_call((struct slice){0}));
+    assert_true(asker_method_counts_as_call(slice_of("tools/call")) &&
+                asker_method_counts_as_call(slice_of("tools/list")));
+    assert_false(asker_method_counts_as_call(slice_of("ping")) ||
+                 asker_method_counts_as_call(slice_of("tasks/result")) ||
+                 asker_method_counts_as_call((struct slice){0}));
 }
 
 int main(void)

@@ -20,7 +20,7 @@ static struct no_progress_found add(enum row_direction direction, enum row_kind 
                                     .method = slice_of(kind == KIND_REQUEST ? "tools/call" : "")};
     struct rpc read;
     int st = rpc_read(slice_of(body), &read);
-    struct no_progress_found f = no_progress_note_message(&p, &m, st == 0 ? &read : NULL);
+    struct no_progress_found f = no_progress_add_message(&p, &m, st == 0 ? &read : NULL);
     free(body);
     return f;
 }
@@ -175,9 +175,9 @@ static void test_no_progress_answer_that_was_dropped_counts_for_nothing(void **s
                                     .action = ROW_SWALLOWED};
     struct rpc read;
     assert_int_equal(rpc_read(slice_of("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"), &read), 0);
-    assert_int_equal(no_progress_note_message(&p, &m, &read).times, 0);
+    assert_int_equal(no_progress_add_message(&p, &m, &read).times, 0);
     m.action = ROW_FORWARDED;
-    assert_int_equal(no_progress_note_message(&p, &m, NULL).times, 0); /* not available */
+    assert_int_equal(no_progress_add_message(&p, &m, NULL).times, 0); /* not available */
     assert_int_equal(p.same, 4);
 }
 

@@ -44,7 +44,7 @@ static void run(struct operations *o, const char *const *lines, size_t n, int64_
         else if (step == CALLS_BEGAN)
             operations_note_request(o, call, &m.link);
         else if (step == CALLS_ENDED)
-            operations_note_ended_call(o, call, &m.link);
+            operations_add_ended_call(o, call, &m.link);
     }
     const struct call *c;
     memset(operation_seq, 0, (n + 1) * sizeof *operation_seq);
@@ -197,7 +197,7 @@ static void test_operations_are_bounded(void **state)
     struct link asks = {.kind = LINK_ASKS, .key = 1}, retry = {.kind = LINK_RETRY};
     for (int64_t i = 1; i <= OPERATIONS_MAX + 1; i++) {
         asks.key = (uint64_t)i;
-        operations_note_ended_call(
+        operations_add_ended_call(
             o, &(struct call){.seq = i, .status = CALL_OK, .method = slice_of("tools/call")},
             &asks);
     }

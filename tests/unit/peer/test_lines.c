@@ -27,7 +27,7 @@ static void take(struct lines *l, struct buf *got, bool has, struct slice result
             buf_printf(got, "<%.*s>|", (int)m.id.text.n, m.id.text.p);
         else
             buf_printf(got, "%.*s|", (int)result.n, result.p);
-        has = lines_next_result(l, &result);
+        has = lines_take_next_result(l, &result);
     }
 }
 
@@ -46,7 +46,7 @@ static void check(const struct row *rows, size_t n, uint64_t asked)
             if (rows[i].said[k].ms > 0) {
                 now_us += rows[i].said[k].ms * 1000;
                 lines_end_expired_waits(&l, now_us);
-                take(&l, &got, lines_next_result(&l, &result), result);
+                take(&l, &got, lines_take_next_result(&l, &result), result);
             }
             if (line != NULL) {
                 char *copy = unit_copy(line, strlen(line));
@@ -109,12 +109,12 @@ static void test_lines_wait_has_limits(void **state)
     assert_true(lines_add_received_line(&l, slice_of("1,1,1,1,1,1,"), false, 7,
                                         &ret)); /* too long together */
     assert_true(slice_is(ret, "{\"a\":[1,1,"));
-    assert_true(lines_next_result(&l, &ret));
-    assert_false(lines_next_result(&l, &ret));
+    assert_true(lines_take_next_result(&l, &ret));
+    assert_false(lines_take_next_result(&l, &ret));
     /* the end of the output: no error is made of a line that is cut */
     assert_false(lines_add_received_line(&l, slice_of("{\"id\":1,"), false, 8, &ret));
     lines_on_output_end(&l);
-    assert_true(lines_next_result(&l, &ret));
+    assert_true(lines_take_next_result(&l, &ret));
     assert_true(slice_is(ret, "{\"id\":1,"));
     lines_close(&l);
     lines_open(&l, 100);
@@ -122,7 +122,7 @@ static void test_lines_wait_has_limits(void **state)
         lines_add_received_line(&l, slice_of("{\"id\":1,\"result\":\"\\u00"), true, 8, &ret));
     assert_true(slice_is(ret, "{\"id\":1,\"result\":\"\\u00"));
     lines_on_output_end(&l);
-    assert_false(lines_next_result(&l, &ret));
+    assert_false(lines_take_next_result(&l, &ret));
     lines_close(&l);
 }
 

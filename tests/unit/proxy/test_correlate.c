@@ -52,7 +52,7 @@ static enum liveness on_silent(void *owner, const struct pending *p, int64_t wai
 static void let_pass(struct fixture *f, int64_t us)
 {
     traffic_turn(f);
-    (void)expire_next_wait_us(&f->traffic);
+    (void)expire_start_timers_and_get_wait(&f->traffic);
     f->journal.now_us += us + 1;
     expire_due_requests(&f->traffic);
     traffic_turn(f);
@@ -88,7 +88,7 @@ static void test_correlate_lsp_cancelled_request_is_not_a_hang(void **state)
         with_deadline(f, &rules, 1000);
         traffic_say(f, "C " ASK("7", "tools/call"));
         traffic_turn(f);
-        (void)expire_next_wait_us(
+        (void)expire_start_timers_and_get_wait(
             &f->traffic); /* it is written: messages of the server count from here */
         traffic_say(f, cases[i].say);
         let_pass(f, 1000);
@@ -121,7 +121,7 @@ static void test_correlate_question_is_answered_to_us_only(void **state)
     for (int modern = 0; modern < 2; modern++) {
         traffic_begin(f, VALIDATE_WIRE, MAX);
         uint64_t before = f->traffic.timers.server_messages;
-        assert_true(expire_ask_server(&f->traffic, modern) > 0);
+        assert_true(expire_send_liveness_request(&f->traffic, modern) > 0);
         traffic_turn(f);
         assert_string_equal(
             traffic_got(f, ROW_C2S),
@@ -165,7 +165,7 @@ static void test_final_answers_say_which_requests_were_read_and_which_may_have_r
     traffic_say(f, "C " ASK("8", "tools/call"));
     traffic_say(f, "C " ASK("5", "tools/list"));
     traffic_turn(f);
-    (void)expire_next_wait_us(&f->traffic);
+    (void)expire_start_timers_and_get_wait(&f->traffic);
     traffic_say(f, "C " ASK("9", "tools/call")); /* not written */
     final_answers_send_errors(&f->traffic, CALL_SERVER_GONE, "server-exited", "it ended", read);
     traffic_turn(f);
@@ -214,7 +214,7 @@ static void test_correlate_progress_with_unknown_token_restarts_the_only_timer(v
         if (cases[i].also != NULL)
             traffic_say(f, cases[i].also);
         traffic_turn(f);
-        (void)expire_next_wait_us(&f->traffic);
+        (void)expire_start_timers_and_get_wait(&f->traffic);
         const struct pending *p = f->traffic.open[ROW_C2S].open.oldest;
         int64_t began = p->started_us;
         f->journal.now_us += 2000;
@@ -233,7 +233,7 @@ static void test_correlate_progress_with_unknown_token_ignores_request_with_toke
     traffic_say(f,
                 "C {'jsonrpc':'2.0','id':8,'method':'x','params':{'_meta':{'progressToken':1}}}");
     traffic_turn(f);
-    (void)expire_next_wait_us(&f->traffic);
+    (void)expire_start_timers_and_get_wait(&f->traffic);
     const struct pending *p = f->traffic.open[ROW_C2S].open.oldest;
     int64_t began = p->started_us;
     f->journal.now_us += 2000;

@@ -44,7 +44,7 @@ static void answered(struct handshake *h, const char *request, const char *answe
     pending_open(&t);
     struct pending *p = ask(&t, request);
     char *text = read_message(answer, &m);
-    handshake_note_answer(h, p, &m);
+    handshake_handle_answer(h, p, &m);
     free(text);
     pending_close(&t);
 }
@@ -94,7 +94,7 @@ static void test_handshake_repeats_the_clients_params_with_a_new_id(void **state
     assert_string_equal(buf_str(&b), "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID
                                      "1\",\"method\":\"initialize\",\"params\":" PARAMS "}");
     check_next(&h, &at, NULL); /* the client has not sent notifications/initialized */
-    handshake_note_client_initialized(&h);
+    handshake_mark_client_initialized(&h);
     at = 0;
     check_next(&h, &at, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     check_next(&h, &at, NULL);
@@ -177,7 +177,7 @@ static void test_handshake_own_ids_have_the_secret(void **state)
     struct json_value plain = {JSON_STRING, slice_of("\"" HANDSHAKE_ID "1\"")};
     struct json_value own = {JSON_STRING, slice_of("\"" HANDSHAKE_ID "0123456789ABCDEF:1\"")};
     handshake_open(&h);
-    handshake_set_secret(&h, "0123456789ABCDEFGH");
+    handshake_set_own_id_secret(&h, "0123456789ABCDEFGH");
     handshake_begin_request(&h, &j, "ping");
     assert_string_equal(buf_str(&b), "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID
                                      "0123456789ABCDEF:1\",\"method\":\"ping\"");
@@ -237,7 +237,7 @@ static void test_handshake_repeats_the_last_level_and_current_subscriptions(void
     size_t at = 0;
     handshake_open(&h);
     answered(&h, INIT, ANSWER("2025-06-18", "{}"));
-    handshake_note_client_initialized(&h);
+    handshake_mark_client_initialized(&h);
     for (int i = 0; i < 2; i++)
         answered(&h,
                  i == 0 ? "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\","
@@ -278,7 +278,7 @@ static void test_handshake_second_initialize_replaces_the_first(void **state)
     size_t at = 0;
     handshake_open(&h);
     answered(&h, INIT, ANSWER("2025-06-18", "{}"));
-    handshake_note_client_initialized(&h);
+    handshake_mark_client_initialized(&h);
     subscribe(&h, "subscribe", "\"x:a\"");
     answered(&h, INIT, ANSWER("2025-06-18", "{}"));
     check_next(&h, &at, NULL);

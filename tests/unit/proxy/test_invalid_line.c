@@ -373,18 +373,18 @@ static void test_invalid_line_wait_for_the_next_line_is_bounded(void **state)
     struct fixture *f = *state;
     traffic_begin(f, VALIDATE_WIRE, MAX);
     traffic_say(f, "C " PING("1"));
-    assert_int_equal(expire_next_wait_us(&f->traffic), -1);
+    assert_int_equal(expire_start_timers_and_get_wait(&f->traffic), -1);
     traffic_say(f, "S {'jsonrpc':'2.0','id':1,");
-    assert_int_equal(expire_next_wait_us(&f->traffic), INVALID_LINE_WAIT_US);
+    assert_int_equal(expire_start_timers_and_get_wait(&f->traffic), INVALID_LINE_WAIT_US);
     wait_us(f, INVALID_LINE_WAIT_US - 1);
     assert_string_equal(traffic_got(f, ROW_S2C), "");
     traffic_say(f, "S 'result':{"); /* waits again */
-    assert_int_equal(expire_next_wait_us(&f->traffic), INVALID_LINE_WAIT_US);
+    assert_int_equal(expire_start_timers_and_get_wait(&f->traffic), INVALID_LINE_WAIT_US);
     wait_us(f, INVALID_LINE_WAIT_US - 1);
     assert_string_equal(traffic_got(f, ROW_S2C), "");
     wait_us(f, 1);
     assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1"));
-    assert_int_equal(expire_next_wait_us(&f->traffic), -1);
+    assert_int_equal(expire_start_timers_and_get_wait(&f->traffic), -1);
     /* in time, whatever comes */
     traffic_say(f, "C " PING("2"));
     traffic_say(f, "S {'jsonrpc':'2.0','id':2,");
@@ -522,7 +522,7 @@ static void test_invalid_line_response_of_http_is_the_answer_unless_one_comes(vo
     traffic_say(f, "S HTTP/1.1 200 OK");
     wait_us(f, INVALID_LINE_HTTP_WAIT_US);
     assert_string_equal(traffic_got(f, ROW_S2C), OK("1") "|");
-    assert_int_equal(expire_next_wait_us(&f->traffic), -1);
+    assert_int_equal(expire_start_timers_and_get_wait(&f->traffic), -1);
     traffic_end(f);
     /* a log before a slow answer */
     traffic_begin(f, VALIDATE_WIRE, MAX);

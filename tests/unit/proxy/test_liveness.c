@@ -79,7 +79,7 @@ static void test_liveness_on_hang_decides_before_any_fact(void **state)
 
 static void check_question(struct liveness_asked f, enum liveness expected)
 {
-    enum liveness got = liveness_judge_asked_server(&f);
+    enum liveness got = liveness_judge_probed_server(&f);
     if (got != expected)
         fail_msg("got %s, expected %s", liveness_name(got), liveness_name(expected));
 }

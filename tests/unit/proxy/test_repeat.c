@@ -46,7 +46,7 @@ static void end(void)
 static void let_pass(int64_t us)
 {
     traffic_turn(r.f);
-    (void)expire_next_wait_us(&r.f->traffic);
+    (void)expire_start_timers_and_get_wait(&r.f->traffic);
     r.f->journal.now_us += us;
     expire_due_requests(&r.f->traffic);
     traffic_turn(r.f);

@@ -37,7 +37,7 @@ static enum repeats_added add(uint64_t key, uint64_t seq, int64_t at_us, uint64_
 
 static void late(uint64_t seq, enum late_answer a)
 {
-    assert_non_null(repeats_note_late_answer(&r, seq, a, slice_of("{\"content\":[]}"), 2 * S));
+    assert_non_null(repeats_store_late_answer(&r, seq, a, slice_of("{\"content\":[]}"), 2 * S));
 }
 
 static uint64_t client_read = 1000; /* the errors end at 500 */
@@ -125,10 +125,10 @@ static int64_t bring_about(enum state s)
     case WINDOW_OVER:
         return S + WINDOW + 1;
     case ENDED_READ:
-        repeats_note_process_ended(&r, 100);
+        repeats_handle_process_end(&r, 100);
         break;
     case ENDED_UNREAD:
-        repeats_note_process_ended(&r, 99);
+        repeats_handle_process_end(&r, 99);
         break;
     default:
         break;
@@ -208,9 +208,9 @@ static void test_repeats_only_the_first_late_answer_counts(void **state)
     (void)state;
     begin(ON_REPEAT_ANSWER);
     add(A, 5, S, 100);
-    assert_null(repeats_note_late_answer(&r, 6, LATE_RESULT, slice_of("{}"), S));
+    assert_null(repeats_store_late_answer(&r, 6, LATE_RESULT, slice_of("{}"), S));
     late(5, LATE_CANCELLED);
-    assert_null(repeats_note_late_answer(&r, 5, LATE_RESULT, slice_of("{}"), S));
+    assert_null(repeats_store_late_answer(&r, 5, LATE_RESULT, slice_of("{}"), S));
     assert_string_equal(decide(A, true, 2 * S), "refused 5");
 }
 
@@ -220,10 +220,10 @@ static void test_repeats_moved_calls_are_compared_with_what_the_new_process_read
     (void)state;
     begin(ON_REPEAT_WARN);
     add(A, 5, S, 100);
-    repeats_note_process_ended(&r, 100);
+    repeats_handle_process_end(&r, 100);
     add(B, 6, S, 50);
     repeats_shift_positions(&r, 1000);
-    repeats_note_process_ended(&r, 1049);
+    repeats_handle_process_end(&r, 1049);
     assert_string_equal(decide(A, true, 2 * S), "forwarded 5");
     assert_string_equal(decide(B, true, 2 * S), "none 0");
 }
@@ -240,7 +240,7 @@ static void test_repeats_ten_thousand_calls_take_bounded_memory(void **state)
         buf_addc(&text, 'x');
     for (uint64_t i = 1; i <= 10000; i++) {
         in_place += add(i, i, S, 1) == REPEATS_IN_PLACE;
-        assert_non_null(repeats_note_late_answer(&r, i, LATE_RESULT, buf_slice(&text), S));
+        assert_non_null(repeats_store_late_answer(&r, i, LATE_RESULT, buf_slice(&text), S));
         assert_true(r.n <= REPEATS_MAX && r.bytes <= REPEATS_BYTES_MAX);
     }
     assert_int_equal(in_place, 10000 - REPEATS_MAX);
@@ -261,7 +261,7 @@ static void test_repeats_long_late_answer_is_known_but_not_kept(void **state)
     for (size_t i = 0; i < REPEATS_LATE_MAX + 1; i++)
         buf_addc(&text, 'x');
     add(A, 5, S, 100);
-    assert_int_equal(repeats_note_late_answer(&r, 5, LATE_RESULT, buf_slice(&text), S)->late,
+    assert_int_equal(repeats_store_late_answer(&r, 5, LATE_RESULT, buf_slice(&text), S)->late,
                      LATE_RESULT);
     assert_int_equal(r.bytes, 0);
     assert_string_equal(decide(A, true, S), "refused 5");

@@ -478,7 +478,7 @@ static void test_server_state_exit_between_two_requests_waits_for_the_second(voi
             happens(&s, SERVER_EV_EXITED, NOW);
             happens(&s, clean ? SERVER_EV_FINISHED_CLEAN : SERVER_EV_FINISHED_IDLE, NOW);
             if (clean || restarts_max == 0) {
-                assert_true(server_state_wants_requests(&s));
+                assert_true(server_state_reports_requests(&s));
                 assert_int_equal(server_state_timeout_us(&s, NOW), SERVER_REQUEST_FOLLOWS_US);
                 unsigned todo = server_state_apply_event(&s, SERVER_EV_REQUEST, NOW);
                 assert_int_equal(todo, restarts_max > 0 ? PREPARE_RESTART : GIVE_UP | END_SESSION);
@@ -676,7 +676,7 @@ static void test_server_state_question_has_one_grace_and_the_rest_max_timeout(vo
         s.max_timeout_at_us = NOW + 70 * S;
         happens(&s, rows[i].why, NOW);
         assert_int_equal(s.state, rows[i].state);
-        assert_true(server_state_is_in_doubt(&s));
+        assert_true(server_state_missed_deadline(&s));
         assert_int_equal(server_state_timeout_us(&s, NOW), rows[i].due_us - NOW);
         happens(&s, rows[i].why, NOW + 1); /* another request: the time does not start again */
         assert_int_equal(server_state_apply_event(&s, SERVER_EV_TIMEOUT, rows[i].due_us - 1), 0);
@@ -783,9 +783,9 @@ static void test_server_state_queries_are_correct_in_every_state(void **state)
         assert_int_equal(server_state_is_draining(&s), i == SERVER_DRAINING ||
                                                            i == SERVER_DRAINING_INPUT_CLOSED ||
                                                            i == SERVER_INITIALIZING_DRAINING);
-        assert_int_equal(server_state_is_in_doubt(&s),
+        assert_int_equal(server_state_missed_deadline(&s),
                          i == SERVER_ASKED || i == SERVER_AT_WORK || i == SERVER_PREPARING);
-        assert_int_equal(server_state_wants_requests(&s),
+        assert_int_equal(server_state_reports_requests(&s),
                          i == SERVER_UNAVAILABLE || i == SERVER_REJECTING ||
                              i == SERVER_NOT_READING || i == SERVER_EXITED_IDLE ||
                              i == SERVER_CRASHED_IDLE);

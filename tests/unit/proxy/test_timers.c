@@ -82,8 +82,8 @@ static void test_timers_start_when_the_last_byte_is_written(void **state)
     (void)state;
     struct row *r = row_make("100ms", 0);
     struct pending *p = row_add(r, "ping", 5 * MS);
-    timers_note_bytes_written(&r->timers, 9, 50 * MS);
-    timers_note_bytes_written(&r->timers, 10, 70 * MS);
+    timers_start_for_read_requests(&r->timers, 9, 50 * MS);
+    timers_start_for_read_requests(&r->timers, 10, 70 * MS);
     check_due(r, p, 170 * MS);
     row_free(r);
 }
@@ -94,9 +94,9 @@ static void test_timers_unread_request_has_a_deadline(void **state)
     struct row *r = row_make("100ms", 0);
     struct pending *p = row_add(r, "ping", 5 * MS);
     check_due(r, p, 105 * MS);
-    timers_note_bytes_written(&r->timers, 3, 60 * MS); /* it reads, slowly */
+    timers_start_for_read_requests(&r->timers, 3, 60 * MS); /* it reads, slowly */
     check_due(r, p, 160 * MS);
-    timers_note_bytes_written(&r->timers, 3, 150 * MS);
+    timers_start_for_read_requests(&r->timers, 3, 150 * MS);
     check_due(r, p, 160 * MS);
     row_free(r);
 }
@@ -107,12 +107,12 @@ static void test_timers_progress_restarts_the_timer_but_not_the_maximum(void **s
     struct row *r = row_make("100ms", 250 * MS);
     struct pending *p = row_add(r, "tools/call", 0);
     struct pending *q = row_add(r, "tools/call", 0);
-    timers_note_bytes_written(&r->timers, 20, 1 * MS);
-    timers_note_progress(&r->timers, p, 90 * MS);
+    timers_start_for_read_requests(&r->timers, 20, 1 * MS);
+    timers_restart_after_progress(&r->timers, p, 90 * MS);
     check_due(r, q, 101 * MS);
     row_remove(r, q);
     check_due(r, p, 190 * MS);
-    timers_note_progress(&r->timers, p, 180 * MS);
+    timers_restart_after_progress(&r->timers, p, 180 * MS);
     check_due(r, p, 251 * MS);
     row_free(r);
 }
@@ -122,7 +122,7 @@ static void test_timers_pause_while_a_server_request_is_pending(void **state)
     (void)state;
     struct row *r = row_make("100ms", 0);
     struct pending *p = row_add(r, "tools/call", 0);
-    timers_note_bytes_written(&r->timers, 10, 10 * MS);
+    timers_start_for_read_requests(&r->timers, 10, 10 * MS);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true, 60 * MS);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true,
                  90 * MS); /* a second request during the pause changes nothing */
@@ -131,7 +131,7 @@ static void test_timers_pause_while_a_server_request_is_pending(void **state)
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 1060 * MS);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 1090 * MS);
     struct pending *q = row_add(r, "tools/call", 1100 * MS);
-    timers_note_bytes_written(&r->timers, 20, 1100 * MS);
+    timers_start_for_read_requests(&r->timers, 20, 1100 * MS);
     check_due(r, p, 1160 * MS); /* not 1110: the server may need time to go on */
     row_remove(r, p);
     check_due(r, q, 1200 * MS);
@@ -143,14 +143,14 @@ static void test_timers_pause_while_the_server_is_not_read(void **state)
     (void)state;
     struct row *r = row_make("5s", 6000 * MS);
     struct pending *p = row_add(r, "tools/call", 0);
-    timers_note_bytes_written(&r->timers, 10, 0);
+    timers_start_for_read_requests(&r->timers, 10, 0);
     timers_pause(&r->timers, TIMERS_SERVER_NOT_READ, true, 1000 * MS);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true, 1500 * MS);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 2000 * MS); /* the other reason is left */
     assert_null(timers_find_expired_request(&r->timers, 100000 * MS));
     assert_int_equal(timers_next_wait_us(&r->timers, 100000 * MS), -1);
     timers_pause(&r->timers, TIMERS_SERVER_NOT_READ, false, 11000 * MS);
-    timers_note_progress(&r->timers, p, 12000 * MS);
+    timers_restart_after_progress(&r->timers, p, 12000 * MS);
     check_due(r, p, 16000 * MS); /* --max-timeout stands still as well */
     row_free(r);
 }
@@ -160,7 +160,7 @@ static void test_timers_short_pauses_do_not_put_off_a_deadline_forever(void **st
     (void)state;
     struct row *r = row_make("5s", 0);
     struct pending *p = row_add(r, "tools/call", 0);
-    timers_note_bytes_written(&r->timers, 10, 0);
+    timers_start_for_read_requests(&r->timers, 10, 0);
     int64_t now = 0;
     for (int i = 0; i < 59; i++) { /* of each 200 ms, half is a pause */
         timers_pause(&r->timers, TIMERS_SERVER_NOT_READ, true, now + 100 * MS);
@@ -179,7 +179,7 @@ static void test_timers_skip_time_in_which_the_process_did_not_run(void **state)
     struct row *r = row_make("5s,ping=400ms", 0);
     struct pending *p = row_add(r, "tools/call", 0);
     struct pending *q = row_add(r, "ping", 0);
-    timers_note_bytes_written(&r->timers, 20, 0);
+    timers_start_for_read_requests(&r->timers, 20, 0);
     assert_true(timers_skip_stalled_time(&r->timers, 60000 * MS, 60390 * MS));
     check_due(r, q, 60790 * MS); /* its whole timeout again, as that is less than a second */
     row_remove(r, q);
@@ -195,7 +195,7 @@ static void test_timers_skip_nothing_during_a_pause(void **state)
     (void)state;
     struct row *r = row_make("5s", 0);
     struct pending *p = row_add(r, "tools/call", 0);
-    timers_note_bytes_written(&r->timers, 10, 0);
+    timers_start_for_read_requests(&r->timers, 10, 0);
     timers_pause(&r->timers, TIMERS_SERVER_NOT_READ, true, 1000 * MS);
     (void)timers_skip_stalled_time(&r->timers, 60000 * MS,
                                    62000 * MS); /* it belongs to the pause */
@@ -210,7 +210,7 @@ static void test_timers_request_added_during_a_pause_has_its_full_time(void **st
     struct row *r = row_make("100ms", 0);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true, 10 * MS);
     struct pending *p = row_add(r, "ping", 20 * MS);
-    timers_note_bytes_written(&r->timers, 10, 30 * MS);
+    timers_start_for_read_requests(&r->timers, 10, 30 * MS);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 40 * MS);
     check_due(r, p, 140 * MS);
     row_free(r);
@@ -222,10 +222,10 @@ static void test_timers_request_without_a_deadline_is_never_due(void **state)
     struct row *r = row_make("0", 50 * MS);
     struct pending *p = row_add(r, "ping", 0);
     assert_int_equal(timers_next_wait_us(&r->timers, 1000 * MS), -1);
-    timers_note_bytes_written(&r->timers, 10, 1 * MS);
+    timers_start_for_read_requests(&r->timers, 10, 1 * MS);
     assert_int_equal(timers_next_wait_us(&r->timers, 1000 * MS), -1);
     assert_null(timers_find_expired_request(&r->timers, 1000 * MS));
-    timers_note_progress(&r->timers, p, 2 * MS);
+    timers_restart_after_progress(&r->timers, p, 2 * MS);
     assert_null(timers_find_expired_request(&r->timers, 1000 * MS));
     row_free(r);
 }
@@ -240,7 +240,7 @@ static void test_timers_request_that_waits_for_a_user_has_only_the_maximum(void 
         .method = slice_of("tools/call"), .waits_for_user = true, .written_at = 10};
     r->oldest = r->newest = p;
     assert_int_equal(timers_add(&r->timers, p, 0), 0);
-    timers_note_bytes_written(&r->timers, 10, 10 * MS);
+    timers_start_for_read_requests(&r->timers, 10, 10 * MS);
     check_due(r, p, 510 * MS);
     row_free(r);
 }
@@ -251,7 +251,7 @@ static void test_timers_restart_with_a_new_process(void **state)
     struct row *r = row_make("100ms", 150 * MS);
     struct pending *p = row_add(r, "ping", 0);
     struct pending *q = row_add(r, "tools/list", 0);
-    timers_note_bytes_written(&r->timers, 10, 10 * MS);
+    timers_start_for_read_requests(&r->timers, 10, 10 * MS);
     q->written_at = 10; /* staged again, in the opposite order */
     p->written_at = 20;
     r->oldest = q;
@@ -261,10 +261,10 @@ static void test_timers_restart_with_a_new_process(void **state)
     p->next = NULL;
     r->newest = p;
     timers_begin_new_process(&r->timers, q, 1000 * MS);
-    timers_note_bytes_written(&r->timers, 10, 1010 * MS);
+    timers_start_for_read_requests(&r->timers, 10, 1010 * MS);
     check_due(r, q, 1110 * MS);
     row_remove(r, q);
-    timers_note_bytes_written(&r->timers, 20, 1020 * MS);
+    timers_start_for_read_requests(&r->timers, 20, 1020 * MS);
     check_due(r, p, 1120 * MS);
     row_free(r);
 }
@@ -277,7 +277,7 @@ static void test_timers_shortest_unread_request_is_due_first(void **state)
     struct pending *p = row_add(r, "ping", 0);
     struct pending *q = row_add(r, "tools/list", 10 * MS);
     check_due(r, q, 40 * MS);
-    timers_note_bytes_written(&r->timers, 3, 30 * MS);
+    timers_start_for_read_requests(&r->timers, 3, 30 * MS);
     check_due(r, q, 60 * MS);
     row_remove(r, q);
     check_due(r, p, 130 * MS);
@@ -290,7 +290,7 @@ static void test_timers_maximum_applies_to_unread_requests(void **state)
     struct row *r = row_make("100ms", 50 * MS);
     struct pending *p = row_add(r, "ping", 0);
     check_due(r, p, 50 * MS);
-    timers_note_bytes_written(&r->timers, 10, 10 * MS);
+    timers_start_for_read_requests(&r->timers, 10, 10 * MS);
     check_due(r, p, 60 * MS);
     row_free(r);
 }
@@ -300,7 +300,7 @@ static void test_timers_deadlines_apply_while_no_server_runs(void **state)
     (void)state;
     struct row *r = row_make("100ms,tools/list=30ms", 0);
     struct pending *p = row_add(r, "ping", 0);
-    timers_note_bytes_written(&r->timers, 10, 10 * MS);
+    timers_start_for_read_requests(&r->timers, 10, 10 * MS);
     struct pending *q = row_add(r, "ping", 20 * MS);
     timers_set_server_absent(&r->timers, true, 30 * MS);
     check_due(r, p, 110 * MS); /* the server had read this one */
@@ -314,7 +314,7 @@ static void test_timers_deadlines_apply_while_no_server_runs(void **state)
     check_due(r, q, 120 * MS);
     timers_set_server_absent(&r->timers, false, 60 * MS);
     check_due(r, q, 160 * MS);
-    timers_note_bytes_written(&r->timers, r->staged, 70 * MS);
+    timers_start_for_read_requests(&r->timers, r->staged, 70 * MS);
     check_due(r, q, 170 * MS);
     row_free(r);
 }
@@ -401,10 +401,10 @@ static void test_timers_become_due_in_order(void **state)
             break;
         case 3:
             if (n > 0)
-                timers_note_progress(&r->timers, any(r, &random, n), now);
+                timers_restart_after_progress(&r->timers, any(r, &random, n), now);
             break;
         default:
-            timers_note_bytes_written(
+            timers_start_for_read_requests(
                 &r->timers,
                 r->timers.written +
                     unit_random(&random, (size_t)(r->staged - r->timers.written) + 1),

@@ -217,9 +217,9 @@ static void test_tool_gate_list_has_a_deadline(void **state)
     struct fixture *f = *state;
     struct tool_rule rule;
     begin_read_only(f, &rule);
-    assert_int_equal(expire_next_wait_us(&f->traffic), -1);
+    assert_int_equal(expire_start_timers_and_get_wait(&f->traffic), -1);
     traffic_say(f, "C " CALL("1", "r"));
-    assert_int_equal(expire_next_wait_us(&f->traffic), TOOL_ASK_US);
+    assert_int_equal(expire_start_timers_and_get_wait(&f->traffic), TOOL_ASK_US);
     f->journal.now_us += TOOL_ASK_US - 1;
     expire_due_requests(&f->traffic);
     traffic_release_waiting_lines(&f->traffic);
@@ -266,7 +266,7 @@ static void test_tool_gate_list_has_no_deadline_while_the_server_is_not_read(voi
     traffic_say(f, "C " CALL("1", "r"));
     assert_true(expire_pause_if_not_reading(&f->traffic, true));
     f->journal.now_us += 2 * (int64_t)TOOL_ASK_US;
-    assert_int_equal(expire_next_wait_us(&f->traffic), -1);
+    assert_int_equal(expire_start_timers_and_get_wait(&f->traffic), -1);
     expire_due_requests(&f->traffic);
     traffic_release_waiting_lines(&f->traffic);
     assert_true(tool_ask_has_waiting_lines(&f->traffic));

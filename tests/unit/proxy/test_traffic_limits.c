@@ -240,14 +240,14 @@ static void test_traffic_unfinished_line_is_logged_and_noted_at_its_end(void **s
     struct fixture *f = *state;
     traffic_begin(f, VALIDATE_WIRE, 100);
     for (int i = 0; i < 2; i++) {
-        traffic_note_unfinished_line(&f->traffic, ROW_S2C, 7);
+        traffic_report_incomplete_line(&f->traffic, ROW_S2C, 7);
         traffic_say(f, "S {'jsonrpc':'2.0','method':'n'}");
         traffic_say(f, "S {'jsonrpc':'2.0','method':'n'}");
     }
-    traffic_note_unfinished_line(&f->traffic, ROW_C2S, 3);
+    traffic_report_incomplete_line(&f->traffic, ROW_C2S, 3);
     traffic_say(f, "S {'jsonrpc':'2.0','method':'n'}");
     traffic_say(f, "c {'j");
-    traffic_note_unfinished_line(&f->traffic, ROW_S2C, 9);
+    traffic_report_incomplete_line(&f->traffic, ROW_S2C, 9);
     traffic_say(
         f, "S {'jsonrpc':'2.0','method':'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
            "nnnnnnnnnnnnnnnnnnnnn'}");
@@ -331,9 +331,9 @@ static void test_traffic_client_that_does_not_read_errors_must_wait(void **state
 {
     struct fixture *f = *state;
     traffic_begin(f, VALIDATE_WIRE, MAX);
-    assert_false(traffic_must_wait(&f->traffic));
+    assert_false(traffic_must_not_read_client(&f->traffic));
     int n = 0;
-    while (!traffic_must_wait(&f->traffic)) {
+    while (!traffic_must_not_read_client(&f->traffic)) {
         assert_true(++n < 100000);
         traffic_say(f, "C bad");
         traffic_say(f, "S " NOTE); /* bytes of the server have a limit of their own */
@@ -341,7 +341,7 @@ static void test_traffic_client_that_does_not_read_errors_must_wait(void **state
     assert_true(f->traffic.own_bytes >= (size_t)1 << 20);
     assert_true(f->traffic.own_bytes < (size_t)2 << 20);
     traffic_turn(f); /* it has read all of them */
-    assert_false(traffic_must_wait(&f->traffic));
+    assert_false(traffic_must_not_read_client(&f->traffic));
     traffic_end(f);
 }
 

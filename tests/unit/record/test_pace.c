@@ -28,7 +28,7 @@ static void test_pace_grows_from_half_of_the_journal_on(void **state)
 {
     (void)state;
     for (size_t i = 0; i < MI_COUNT(paces); i++)
-        assert_int_equal(pace_delay_us(paces[i].unstored, paces[i].limit), paces[i].us);
+        assert_int_equal(pace_compute_delay_us(paces[i].unstored, paces[i].limit), paces[i].us);
 }
 
 static void test_pace_never_shrinks_as_the_journal_fills_up(void **state)
@@ -36,7 +36,7 @@ static void test_pace_never_shrinks_as_the_journal_fills_up(void **state)
     (void)state;
     int64_t last = 0;
     for (uint64_t n = 0; n <= 65 * MIB; n += 4096) {
-        int64_t us = pace_delay_us(n, 64 * MIB);
+        int64_t us = pace_compute_delay_us(n, 64 * MIB);
         assert_true(us >= last && us <= PACE_MAX_US);
         last = us;
     }

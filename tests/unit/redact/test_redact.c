@@ -481,7 +481,7 @@ static void test_redact_strings_with_many_escapes_are_read_like_others(void **st
         assert_int_equal(odd, want_odd);
         if (text[end - 1] == '"' || end == n) {
             struct slice raw = {copy + 1, end - 1 - (end < n)};
-            assert_int_equal(read_escapes(raw), escapes);
+            assert_int_equal(read_count_escapes(raw), escapes);
         }
         free(copy);
     }
@@ -578,12 +578,12 @@ static void test_redact_private_key_is_hidden_line_by_line(void **state)
 static void test_redact_head_of_a_text_splits_no_mark(void **state)
 {
     (void)state;
-    assert_int_equal(redact_text_head_len(slice_of("abcdef"), 3), 3);
-    assert_int_equal(redact_text_head_len(slice_of("é€x"), 2), 5);
-    assert_int_equal(redact_text_head_len(slice_of("ab[redacted:token]cd"), 3), 18);
-    assert_int_equal(redact_text_head_len(slice_of("ab[redacted:token"), 3), 3);
-    assert_int_equal(redact_text_head_len(slice_of("ab"), 50), 2);
-    assert_int_equal(redact_text_head_len(slice_of(""), 50), 0);
+    assert_int_equal(redact_get_text_head_len(slice_of("abcdef"), 3), 3);
+    assert_int_equal(redact_get_text_head_len(slice_of("é€x"), 2), 5);
+    assert_int_equal(redact_get_text_head_len(slice_of("ab[redacted:token]cd"), 3), 18);
+    assert_int_equal(redact_get_text_head_len(slice_of("ab[redacted:token"), 3), 3);
+    assert_int_equal(redact_get_text_head_len(slice_of("ab"), 50), 2);
+    assert_int_equal(redact_get_text_head_len(slice_of(""), 50), 0);
 }
 
 static void test_redact_new_marks_are_counted_by_rule(void **state)

@@ -41,9 +41,10 @@ static void test_pace_far_future_does_not_overflow(void **state)
 static void test_pace_patience_exceeds_the_recorded_clients(void **state)
 {
     (void)state;
-    assert_int_equal(pace_max_wait_us(60000000, true), 60000000 + PACE_SLACK_US);
-    assert_int_equal(pace_max_wait_us(60000000, false), PACE_OPEN_MAX_US + PACE_SLACK_US);
-    assert_int_equal(pace_max_wait_us(-5, true), PACE_SLACK_US);
+    assert_int_equal(pace_get_wait_before_error_us(60000000, true), 60000000 + PACE_SLACK_US);
+    assert_int_equal(pace_get_wait_before_error_us(60000000, false),
+                     PACE_OPEN_MAX_US + PACE_SLACK_US);
+    assert_int_equal(pace_get_wait_before_error_us(-5, true), PACE_SLACK_US);
 }
 
 static void test_pace_factor_is_read_strictly(void **state)

@@ -105,25 +105,26 @@ static void test_what_each_status_means(void **state)
         {308, VERDICT_CLIENT_REFUSED}, {100, VERDICT_CLIENT_REFUSED}, {0, VERDICT_CLIENT_REFUSED},
     };
     for (size_t i = 0; i < MI_COUNT(table); i++)
-        assert_int_equal(verdict_by_http_status(table[i].status, OTLP_SPANS), table[i].verdict);
+        assert_int_equal(verdict_choose_by_http_status(table[i].status, OTLP_SPANS),
+                         table[i].verdict);
     static const enum otlp_signal others[] = {OTLP_LOGS, OTLP_METRICS};
     for (size_t i = 0; i < MI_COUNT(others); i++) { /* not every collector takes them */
-        assert_int_equal(verdict_by_http_status(404, others[i]), VERDICT_SIGNAL_REFUSED);
-        assert_int_equal(verdict_by_http_status(405, others[i]), VERDICT_SIGNAL_REFUSED);
-        assert_int_equal(verdict_by_http_status(401, others[i]), VERDICT_CLIENT_REFUSED);
-        assert_int_equal(verdict_by_http_status(503, others[i]), VERDICT_LATER);
+        assert_int_equal(verdict_choose_by_http_status(404, others[i]), VERDICT_SIGNAL_REFUSED);
+        assert_int_equal(verdict_choose_by_http_status(405, others[i]), VERDICT_SIGNAL_REFUSED);
+        assert_int_equal(verdict_choose_by_http_status(401, others[i]), VERDICT_CLIENT_REFUSED);
+        assert_int_equal(verdict_choose_by_http_status(503, others[i]), VERDICT_LATER);
     }
 }
 
 static void test_retry_after_is_followed_up_to_an_hour(void **state)
 {
     (void)state;
-    assert_int_equal(verdict_wait_ms(0), 0);
-    assert_int_equal(verdict_wait_ms(-5), 0);
-    assert_int_equal(verdict_wait_ms(7), 7000);
-    assert_int_equal(verdict_wait_ms(3599), 3599000);
-    assert_int_equal(verdict_wait_ms(3600), VERDICT_WAIT_MAX_MS);
-    assert_int_equal(verdict_wait_ms(INT64_MAX), VERDICT_WAIT_MAX_MS);
+    assert_int_equal(verdict_limit_retry_wait(0), 0);
+    assert_int_equal(verdict_limit_retry_wait(-5), 0);
+    assert_int_equal(verdict_limit_retry_wait(7), 7000);
+    assert_int_equal(verdict_limit_retry_wait(3599), 3599000);
+    assert_int_equal(verdict_limit_retry_wait(3600), VERDICT_WAIT_MAX_MS);
+    assert_int_equal(verdict_limit_retry_wait(INT64_MAX), VERDICT_WAIT_MAX_MS);
 }
 
 static void test_an_answer_may_say_what_was_not_taken(void **state)
@@ -185,7 +186,7 @@ static struct query_message message(int64_t seq, enum row_kind kind, enum row_di
 static int64_t step(struct walk *w, struct query_message m)
 {
     int64_t call;
-    assert_int_equal(walk_note_message(w, &m, &call), 0);
+    assert_int_equal(walk_update_open_calls(w, &m, &call), 0);
     assert_int_equal(w->seq, m.seq);
     assert_int_equal(w->t_us, m.t_us);
     return call;
@@ -215,8 +216,8 @@ static void test_a_call_is_closed_once_by_an_answer_or_a_cancellation(void **sta
     struct query_message own = message(14, KIND_REQUEST, ROW_C2S, 0); /* of the proxy itself */
     own.origin = ROW_INTERPOSER;
     step(w, own);
-    assert_int_equal(walk_take_open_call(w), 4);
-    assert_int_equal(walk_take_open_call(w), 0);
+    assert_int_equal(walk_remove_first_open_call(w), 4);
+    assert_int_equal(walk_remove_first_open_call(w), 0);
     session_walks_drop_saved(&list, true);
 }
 

@@ -140,7 +140,7 @@ static void read_all(struct listing *l, enum listing_mode mode, bool every, int 
         if (older > 0)
             add(l, older--, newer, matches, LISTING_OLDER);
     }
-    listing_declare_range_added(l, 1, N);
+    listing_extend_range(l, 1, N);
 }
 
 static void expect_row(const struct listing *l, size_t at, int64_t seq, int64_t answer,
@@ -231,7 +231,7 @@ static void test_listing_call_that_matches_late_stands_among_old_ones(void **sta
     assert_int_equal(listing_count_rows(&l), 2);
     expect_row(&l, 0, 4, 10, 2000, CALL_OK);
     expect_row(&l, 1, 5, 0, -1, CALL_OPEN);
-    assert_int_equal(listing_row_of_seq(&l, 5), 1);
+    assert_int_equal(listing_find_row_of_seq(&l, 5), 1);
     listing_close(&l);
 }
 
@@ -244,7 +244,7 @@ static void test_listing_all_messages_need_no_rows(void **state)
     assert_int_equal(l.old_n + l.young_n, 0);
     for (size_t i = 0; i < N; i++) {
         assert_int_equal(listing_get_row_at(&l, i).seq, i + 1);
-        assert_int_equal(listing_row_of_seq(&l, (int64_t)i + 1), i);
+        assert_int_equal(listing_find_row_of_seq(&l, (int64_t)i + 1), i);
     }
     assert_int_equal(l.figures.all.calls, 4);
     listing_close(&l);
@@ -260,8 +260,8 @@ static void test_listing_messages_that_match(void **state)
         assert_int_equal(listing_count_rows(&l), MI_COUNT(want));
         for (size_t i = 0; i < MI_COUNT(want); i++)
             assert_int_equal(listing_get_row_at(&l, i).seq, want[i]);
-        assert_int_equal(listing_row_of_seq(&l, 3), 1);
-        assert_int_equal(listing_row_of_seq(&l, 12), MI_COUNT(want));
+        assert_int_equal(listing_find_row_of_seq(&l, 3), 1);
+        assert_int_equal(listing_find_row_of_seq(&l, 12), MI_COUNT(want));
         listing_close(&l);
     }
 }
@@ -273,8 +273,8 @@ static void test_listing_call_matches_by_a_request_that_continues_it(void **stat
     struct listing l;
     listing_open(&l, LISTING_CALLS, false, 5);
     assert_int_equal(listing_add_message(&l, &session[4], true, LISTING_OLDER), 0);
-    assert_int_equal(listing_add_continuation(&l, 5, 4), 0);
-    assert_int_equal(listing_add_continuation(&l, 3, 1), 0); /* it does not match */
+    assert_int_equal(listing_link_request_to_call(&l, 5, 4), 0);
+    assert_int_equal(listing_link_request_to_call(&l, 3, 1), 0); /* it does not match */
     assert_int_equal(listing_add_call(&l, &c, LISTING_OLDER), 0);
     assert_int_equal(listing_count_rows(&l), 1);
     expect_row(&l, 0, 4, 0, -1, CALL_OPEN);
@@ -285,10 +285,10 @@ static void test_listing_call_matches_by_a_request_that_continues_it(void **stat
     listing_open(&l, LISTING_CALLS, false, 5);
     assert_int_equal(listing_add_call(&l, &c, LISTING_OLDER), 0);
     assert_int_equal(listing_count_rows(&l), 0);
-    listing_declare_range_added(&l, 1, 5);
+    listing_extend_range(&l, 1, 5);
     for (int i = 0; i < 2; i++) { /* the second time it is in the list */
         assert_int_equal(listing_add_message(&l, &session[11], true, LISTING_NEWER), 0);
-        assert_int_equal(listing_add_continuation(&l, 12, 4), 0);
+        assert_int_equal(listing_link_request_to_call(&l, 12, 4), 0);
         assert_int_equal(listing_update_call(&l, &c), 0);
         assert_int_equal(listing_count_rows(&l), 1);
         expect_row(&l, 0, 4, 0, -1, CALL_OPEN);
@@ -326,7 +326,7 @@ static void test_listing_call_matches_by_the_notification_that_ended_its_task(vo
     struct query_call open = {.request_seq = 4, .duration_us = -1, .status = CALL_OPEN};
     listing_open(&l, LISTING_CALLS, false, 5);
     assert_int_equal(listing_add_call(&l, &open, LISTING_OLDER), 0);
-    listing_declare_range_added(&l, 1, 5);
+    listing_extend_range(&l, 1, 5);
     assert_int_equal(listing_add_message(&l, &ends, true, LISTING_NEWER), 0);
     assert_int_equal(listing_update_call(&l, &c), 0);
     expect_row(&l, 0, 4, 9, 5, CALL_OK);

@@ -65,18 +65,18 @@ static void test_cursor_scrolls_at_the_edges_only(void **state)
     (void)state;
     struct cursor c = {0};
     size_t at = 0;
-    assert_int_equal(cursor_top_row(&c, 100, at, 10), 0);
+    assert_int_equal(cursor_compute_top_row(&c, 100, at, 10), 0);
     for (int i = 0; i < 9; i++)
         at = cursor_move(&c, 100, at, 1);
-    assert_int_equal(cursor_top_row(&c, 100, at, 10), 0);
+    assert_int_equal(cursor_compute_top_row(&c, 100, at, 10), 0);
     at = cursor_move(&c, 100, at, 1);
     assert_int_equal(at, 10);
-    assert_int_equal(cursor_top_row(&c, 100, at, 10), 1);
+    assert_int_equal(cursor_compute_top_row(&c, 100, at, 10), 1);
     at = cursor_move(&c, 100, at, -1);
-    assert_int_equal(cursor_top_row(&c, 100, at, 10), 1);
+    assert_int_equal(cursor_compute_top_row(&c, 100, at, 10), 1);
     at = cursor_move(&c, 100, at, 1000);
     assert_int_equal(at, 99);
-    assert_int_equal(cursor_top_row(&c, 100, at, 10), 90);
+    assert_int_equal(cursor_compute_top_row(&c, 100, at, 10), 90);
     assert_int_equal(cursor_move(&c, 100, at, -1000), 0);
 }
 
@@ -84,9 +84,9 @@ static void test_cursor_stays_on_its_line_when_rows_are_added_above(void **state
 {
     (void)state;
     struct cursor c = {0};
-    (void)cursor_top_row(&c, 50, 20, 10);
-    size_t line = c.line, top = cursor_top_row(&c, 50, 20, 10);
-    assert_int_equal(cursor_top_row(&c, 80, 50, 10), top + 30);
+    (void)cursor_compute_top_row(&c, 50, 20, 10);
+    size_t line = c.line, top = cursor_compute_top_row(&c, 50, 20, 10);
+    assert_int_equal(cursor_compute_top_row(&c, 80, 50, 10), top + 30);
     assert_int_equal(c.line, line);
 }
 
@@ -95,33 +95,33 @@ static void test_cursor_pages_and_wheel(void **state)
     (void)state;
     struct cursor c = {0};
     size_t at = 0;
-    (void)cursor_top_row(&c, 100, at, 10);
+    (void)cursor_compute_top_row(&c, 100, at, 10);
     at = cursor_move_pages(&c, 100, at, 1);
     assert_int_equal(at, 9);
-    assert_int_equal(cursor_top_row(&c, 100, at, 10), 9);
+    assert_int_equal(cursor_compute_top_row(&c, 100, at, 10), 9);
     at = cursor_scroll_rows(&c, 100, at, 3); /* the row leaves the screen */
     assert_int_equal(at, 12);
-    assert_int_equal(cursor_top_row(&c, 100, at, 10), 12);
+    assert_int_equal(cursor_compute_top_row(&c, 100, at, 10), 12);
     at = cursor_scroll_rows(&c, 100, at, -3);
     assert_int_equal(at, 12);
-    assert_int_equal(cursor_top_row(&c, 100, at, 10), 9);
+    assert_int_equal(cursor_compute_top_row(&c, 100, at, 10), 9);
     at = cursor_move_pages(&c, 100, at, -1);
     at = cursor_move_pages(&c, 100, at, -1);
     assert_int_equal(at, 0);
-    assert_int_equal(cursor_row_on_line(&c, 100, at, 4), 4);
-    assert_int_equal(cursor_row_on_line(&c, 3, 0, 4), 3);
+    assert_int_equal(cursor_find_row_on_line(&c, 100, at, 4), 4);
+    assert_int_equal(cursor_find_row_on_line(&c, 3, 0, 4), 3);
 }
 
 static void test_cursor_empty_list(void **state)
 {
     (void)state;
     struct cursor c = {.line = 7};
-    assert_int_equal(cursor_top_row(&c, 0, 0, 10), 0);
+    assert_int_equal(cursor_compute_top_row(&c, 0, 0, 10), 0);
     assert_int_equal(cursor_move(&c, 0, 0, 1), 0);
     assert_int_equal(cursor_move_pages(&c, 0, 0, 1), 0);
     assert_int_equal(cursor_scroll_rows(&c, 0, 0, 3), 0);
-    assert_int_equal(cursor_row_on_line(&c, 0, 0, 0), 0);
-    assert_int_equal(cursor_top_row(&c, 5, 4, 0), 4);
+    assert_int_equal(cursor_find_row_on_line(&c, 0, 0, 0), 0);
+    assert_int_equal(cursor_compute_top_row(&c, 5, 4, 0), 4);
 }
 
 int main(void)

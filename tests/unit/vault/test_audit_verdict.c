@@ -44,7 +44,7 @@ static void test_verdict_what_is_tampered_or_not_whole_fails(void **state)
     }
     for (int i = AUDIT_NOTHING + 1; i < AUDIT_KINDS; i++)
         assert_true(audit_kind_name((enum audit_kind)i)[0] != '\0' &&
-                    audit_kind_implication((enum audit_kind)i)[0] != '\0');
+                    audit_explain_fault_kind((enum audit_kind)i)[0] != '\0');
 }
 
 static void test_findings_are_removed_the_last_one_first(void **state)

@@ -402,7 +402,7 @@ static void test_an_event_has_the_numbers_and_short_texts_of_its_detail(void **s
     buf_adds(&detail, "\"}");
     struct query_event e = {
         .id = 1, .t_us = 3, .kind = slice_of("hang"), .detail = buf_slice(&detail)};
-    assert_int_equal(otlp_event_seq(&e), 7);
+    assert_int_equal(otlp_read_seq_of_event(&e), 7);
     char *text = record(&s, NULL, NULL, &e, &none);
     has(text, "\"severityNumber\":17,\"severityText\":\"ERROR\"");
     has(text, "\"eventName\":\"mcp_interposer.hang\"");
@@ -416,7 +416,7 @@ static void test_an_event_has_the_numbers_and_short_texts_of_its_detail(void **s
     assert_in_range(strlen(text), 500, 2500);
     free(text);
     e = (struct query_event){.kind = slice_of("exit"), .detail = slice_of("[1]")};
-    assert_int_equal(otlp_event_seq(&e), 0);
+    assert_int_equal(otlp_read_seq_of_event(&e), 0);
     text = record(&s, NULL, NULL, &e, &none);
     has(text, "\"severityText\":\"INFO\"");
     free(text);

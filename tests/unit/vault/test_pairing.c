@@ -16,8 +16,8 @@ static int64_t line(struct pairs *x, enum pairing_rule rule, bool from_client, c
     assert_int_equal(rpc_read(slice_of(text), &m), 0);
     assert_int_equal(pairing_find_request(&x->p, rule, from_client, &m, &re), 0);
     x->seq++;
-    assert_int_equal(pairing_note_message(&x->p, from_client, &m, x->seq, x->seq, m.method,
-                                          (struct slice){0}, ROW_FORWARDED, re),
+    assert_int_equal(pairing_add_message(&x->p, from_client, &m, x->seq, x->seq, m.method,
+                                         (struct slice){0}, ROW_FORWARDED, re),
                      0);
     return re;
 }

@@ -162,17 +162,17 @@ static void test_search_text_of_a_message_is_unescaped(void **state)
     };
     struct buf b = {0};
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        struct slice s = search_text_of_body(value_find_by_word(&row_kinds, slice_of(rows[i].kind)),
-                                             slice_of(rows[i].body), &b);
+        struct slice s = search_get_text_of_body(
+            value_find_by_word(&row_kinds, slice_of(rows[i].kind)), slice_of(rows[i].body), &b);
         if (!slice_is(s, rows[i].text))
             fail_msg("'%s': '%.*s'", rows[i].body, (int)s.n, s.p);
     }
-    assert_int_equal(search_text_of_body(KIND_RESULT, (struct slice){0}, &b).n, 0);
+    assert_int_equal(search_get_text_of_body(KIND_RESULT, (struct slice){0}, &b).n, 0);
     char *large = malloc(SEARCH_TEXT_MAX + 10);
     assert_non_null(large);
     memset(large, 'x', SEARCH_TEXT_MAX + 10);
     assert_int_equal(
-        search_text_of_body(KIND_STDERR, (struct slice){large, SEARCH_TEXT_MAX + 10}, &b).n,
+        search_get_text_of_body(KIND_STDERR, (struct slice){large, SEARCH_TEXT_MAX + 10}, &b).n,
         SEARCH_TEXT_MAX);
     free(large);
     buf_close(&b);
@@ -194,9 +194,9 @@ static void test_search_text_of_a_long_body_needs_only_its_head(void **state)
                 buf_adds(&body, repeated[i]);
             buf_adds(&body, "\"}");
             assert_false(body.failed);
-            struct slice all = search_text_of_body(KIND_RESULT, buf_slice(&body), &whole);
-            struct slice some =
-                search_text_of_body(KIND_RESULT, (struct slice){body.p, SEARCH_BODY_MAX}, &head);
+            struct slice all = search_get_text_of_body(KIND_RESULT, buf_slice(&body), &whole);
+            struct slice some = search_get_text_of_body(
+                KIND_RESULT, (struct slice){body.p, SEARCH_BODY_MAX}, &head);
             assert_in_range(all.n, SEARCH_TEXT_MAX - 3, SEARCH_TEXT_MAX);
             assert_true(slice_eq(all, some));
             assert_memory_equal(all.p, "{\"a\":\"\t", 7); /* unescaped */

@@ -25,7 +25,7 @@ static int prune_files_add(struct prune_files *f, const char *name, int64_t unti
     return 0;
 }
 
-static int64_t file_changed_us(const struct stat *st)
+static int64_t file_get_change_time_us(const struct stat *st)
 {
     struct timespec at = file_get_change_time(st);
     return (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
@@ -55,7 +55,7 @@ static int file_is_escalation(struct prune *p, const char *name, const struct st
 {
     size_t n = strlen(name);
     (void)p;
-    *ret_until = file_changed_us(st) + 1;
+    *ret_until = file_get_change_time_us(st) + 1;
     return name[0] >= '0' && name[0] <= '9' && n > 3 && strcmp(name + n - 3, ".md") == 0;
 }
 
@@ -66,7 +66,7 @@ static int file_is_orphaned_body(struct prune *p, const char *name, const struct
 {
     int64_t has;
     *ret_until = 0;
-    if (strlen(name) != UID_LEN || file_changed_us(st) >= p->now_us - DAY_US ||
+    if (strlen(name) != UID_LEN || file_get_change_time_us(st) >= p->now_us - DAY_US ||
         damaged_db_count(p->dir.fd, NULL) > 0)
         return 0;
     int found = db_read_number(&p->d, P_HAS_UID, &has, DB_WITH(db_text(slice_of(name))));

@@ -123,7 +123,8 @@ static int prune_remove_from_table(struct prune *p, const char *table, enum prun
 {
     bool has;
     int st = db_has_table(&p->d, table, &has);
-    return st == 0 && has ? db_run(&p->d, i, DB_WITH(db_int(id), db_int(PRUNE_ROWS))) : st;
+    return st == 0 && has ? db_run_statement(&p->d, i, DB_WITH(db_int(id), db_int(PRUNE_ROWS)))
+                          : st;
 }
 
 /* Removes all rows of a session except its messages. */
@@ -241,7 +242,7 @@ static int prune_shrink_database(struct prune *p)
     return prune_compute_vault_size(p, &p->done.bytes_after);
 }
 
-static int prune_next_step(struct prune *p, bool *ret_done)
+static int prune_run_next_step(struct prune *p, bool *ret_done)
 {
     if (p->at < p->n)
         return prune_remove_session_rows(p);
@@ -256,7 +257,7 @@ static int prune_next_step(struct prune *p, bool *ret_done)
         bool recorded;
         int st = db_has_table(&p->d, "escalations", &recorded);
         if (st == 0 && recorded)
-            st = db_run(&p->d, P_REMOVE_ESCALATION, DB_WITH(db_text(slice_of(file))));
+            st = db_run_statement(&p->d, P_REMOVE_ESCALATION, DB_WITH(db_text(slice_of(file))));
         if (st < 0)
             return st;
         return prune_remove_next_file(&p->escalations, &p->done.escalations, &p->done, p->d.error);
@@ -269,5 +270,5 @@ int prune_run_step(struct prune *p, bool *ret_done, struct buf *error)
 {
     *ret_done = false;
     p->d.error = error;
-    return prune_convert_status(p, prune_next_step(p, ret_done));
+    return prune_convert_status(p, prune_run_next_step(p, ret_done));
 }

@@ -89,7 +89,7 @@ int scrub_run_change(struct scrub *s, enum scrub_query i, const struct cell *val
 {
     int st = s->d.depth == 0 ? db_begin(&s->d) : 0;
     if (st == 0)
-        st = db_run(&s->d, i, value, n);
+        st = db_run_statement(&s->d, i, value, n);
     if (st < 0)
         return st;
     return ++s->waiting >= SCRUB_BATCH ? scrub_commit(s) : 0;

@@ -18,8 +18,8 @@ void scrub_roll_back(struct scrub *s);
 /* Truncates the write-ahead log, which holds old versions of pages. */
 MI_MUST int scrub_truncate_log(struct scrub *s);
 
-/* Sets the error "cannot WHAT VAULT/NAME: " with the text of errno, for scrub_error(). Returns
- * MI_EIO. */
+/* Sets the error "cannot WHAT VAULT/NAME: " with the text of errno, for scrub_get_error_text().
+ * Returns MI_EIO. */
 int scrub_fail(struct scrub *s, const char *what, const char *name);
 
 #endif

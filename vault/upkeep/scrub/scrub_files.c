@@ -213,7 +213,8 @@ static int scrub_file(struct lines *l, const char *name)
     struct stat file;
     int st = 0;
     /* reject a file with large holes, because its lines could need much memory */
-    if (fstat(fileno(c.in), &file) != 0 || !bodies_are_written(fileno(c.in), 0, file.st_size)) {
+    if (fstat(fileno(c.in), &file) != 0 ||
+        !bodies_range_is_written(fileno(c.in), 0, file.st_size)) {
         errno = EFBIG;
         st = scrub_fail(l->s, "read", c.path);
     }

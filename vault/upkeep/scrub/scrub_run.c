@@ -47,7 +47,7 @@ void scrub_close(struct scrub *s)
     free(s);
 }
 
-const char *scrub_error(struct scrub *s)
+const char *scrub_get_error_text(struct scrub *s)
 {
     return s->error.n > 0 ? buf_str(&s->error) : "out of memory";
 }

@@ -12,7 +12,7 @@
  *           stored in the session's row.
  * Rules     do not call it for a running session: its proxy writes to the same files.
  * Owns      with `apply`, a second connection. The query is borrowed, and must outlive it.
- * Errors    negative, with one sentence in scrub_error().
+ * Errors    negative, with one sentence in scrub_get_error_text().
  * Blocks    on the disk; up to SCRUB_WAIT_MS for another writer. */
 #ifndef MI_VAULT_UPKEEP_SCRUB_SCRUB_RUN_H
 #define MI_VAULT_UPKEEP_SCRUB_SCRUB_RUN_H
@@ -54,7 +54,7 @@ MI_MUST int scrub_files(struct scrub *s, const char *uid, bool today);
  * database first (VACUUM), because rows that proxies have changed may have left old bytes behind.
  * Writers wait until the database is rewritten. */
 MI_MUST int scrub_finish(struct scrub *s, bool rebuild);
-const char *scrub_error(struct scrub *s);
+const char *scrub_get_error_text(struct scrub *s);
 
 /* Appends the names of the rules of which `after` has more redaction marks than `before`, with the
  * number of additional marks if there are several: "github-token, password 2". */

@@ -41,7 +41,7 @@ static int scrub_open_bodies(struct scrub *s)
 
 /* Adds a range of the file of large bodies to s->ranges. A row refers to the range, so the range
  * must not be overwritten. */
-static int scrub_note_used_range(struct scrub *s, int64_t offset, int64_t length)
+static int scrub_add_used_body_range(struct scrub *s, int64_t offset, int64_t length)
 {
     if (s->d.db == NULL)
         return 0;
@@ -82,7 +82,7 @@ static int scrub_append_body(struct scrub *s, struct slice body, int64_t *ret_of
     if (st == 0 && file_sync_data(s->bodies_fd) < 0)
         st = scrub_fail_at_bodies(s, "write to a file in");
     if (st == 0)
-        st = scrub_note_used_range(s, end, (int64_t)body.n);
+        st = scrub_add_used_body_range(s, end, (int64_t)body.n);
     *ret_offset = end;
     return st;
 }
@@ -206,7 +206,7 @@ static int scrub_body(struct scrub *s, const struct query_message *m)
     if (st == 0 && clean.p != NULL && s->d.db != NULL)
         return scrub_replace_body(s, m, clean, n);
     if (st == 0 && m->is_large)
-        st = scrub_note_used_range(s, m->body_offset, m->body_length);
+        st = scrub_add_used_body_range(s, m->body_offset, m->body_length);
     return st;
 }
 
