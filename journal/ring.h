@@ -112,8 +112,8 @@ struct ring {
     /* the memory of all positions before this one is free; a multiple of the step size */
     uint64_t freed;
     struct steps steps;
-    /* Free steps for a record that is longer than `left`; set by ring_reserve_record(). found.n is
-     * 0 if the record fits into `left`. */
+    /* Successive free steps (steps.h) for a record that is longer than `left`; set by
+     * ring_reserve_record(). found.n is 0 if the record fits into `left`. */
     struct step_run found;
 
     /* the reader's */

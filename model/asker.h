@@ -42,7 +42,7 @@ struct asker_call {
 struct asker {
     struct asker_call open[ASKER_OPEN_MAX];
     size_t n;
-    /* calls that did not fit into `open` may have been open up to the message with this seq */
+    /* seq of the last message at which a call that did not fit into `open` may have been open */
     int64_t crowded_to;
 };
 

@@ -124,8 +124,8 @@ static const struct {
                       "answers a notification, or a request that it could not read."},
     [FIND_FRACTIONAL_ID] = {"fractional-id", SEVERITY_ERROR,
                             "The id is a number but not an integer.",
-                            "The sender makes its ids from a clock. Some peers drop the fraction, "
-                            "and then never match the answer to its request."},
+                            "The sender makes its ids from a clock. Some peers drop the fraction "
+                            "of an id, and then never match the answer to its request."},
     [FIND_NULL_PARAMS] = {"null-params", SEVERITY_WARNING,
                           "params is null; it should be an object, or omitted.",
                           "The sender's library writes every member, even if it is null. Strict "

@@ -34,7 +34,7 @@ void cost_line_append_binaries(struct buf *b, const struct cost_binaries *x)
     units_show_size(b, x->size);
 }
 
-static void append_tool_binaries(struct buf *b, const void *row, struct cell v)
+static void append_tool_binary_content(struct buf *b, const void *row, struct cell v)
 {
     (void)v;
     cost_line_append_binaries(b, &((const struct cost_tool_line *)row)->t.binaries);
@@ -53,7 +53,7 @@ static const struct show_column tool_columns[] = {
     {SHOW_AS("result_tokens_p50", t.p50, NUMBER, MINUS_ONE), .json = true, .table = {"RESULTS P50", 12, 1}, .text = token_cell_append_or_dash},
     {SHOW_AS("result_tokens_p95", t.p95, NUMBER, MINUS_ONE), .json = true, .table = {"P95", 8, 2}, .text = token_cell_append_or_dash},
     {SHOW_AS("result_tokens", t.result_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"TOTAL", 8, 2}, .text = token_cell_append_or_dash},
-    {SHOW(t.binaries.n, NUMBER, MINUS_ONE), .when = COST_BINARIES, .table = {"BINARY", 16, 3}, .text = append_tool_binaries},
+    {SHOW(t.binaries.n, NUMBER, MINUS_ONE), .when = COST_BINARIES, .table = {"BINARY", 16, 3}, .text = append_tool_binary_content},
     {SHOW_AS("uncounted", t.uncounted, NUMBER, NOT_NULL), .json = true},
     {SHOW_AS("result_binaries", t.binaries.n, NUMBER, MINUS_ONE), .json = true},
     {SHOW_AS("result_binary_bytes", t.binaries.size, SIZE, MINUS_ONE), .json = true},

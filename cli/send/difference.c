@@ -60,7 +60,8 @@ static int send_difference_compare(struct printing *p, const struct rpc *recorde
     return 0;
 }
 
-int difference_print_of_answer(struct out *o, struct talk *t, uint32_t item, const struct rpc *live)
+int difference_print_for_answer(struct out *o, struct talk *t, uint32_t item,
+                                const struct rpc *live)
 {
     struct printing p = {.o = o};
     struct rpc recorded;

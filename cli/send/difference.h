@@ -10,7 +10,7 @@
 #include "replay/live/talk.h"
 
 /* item: index of the recorded request. */
-MI_MUST int difference_print_of_answer(struct out *o, struct talk *t, uint32_t item,
-                                       const struct rpc *live);
+MI_MUST int difference_print_for_answer(struct out *o, struct talk *t, uint32_t item,
+                                        const struct rpc *live);
 
 #endif

@@ -323,7 +323,8 @@ static int print_answer(const struct exchange *x, uint32_t item, const struct rp
         out_end_line(&o);
     } else {
         print_result(&o, &files, answer);
-        if (item != TALK_NONE && difference_print_of_answer(&o, &x->peer->talk, item, answer) < 0) {
+        if (item != TALK_NONE &&
+            difference_print_for_answer(&o, &x->peer->talk, item, answer) < 0) {
             (void)out_close(&o);
             return exchange_report_peer_error(x);
         }

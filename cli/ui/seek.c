@@ -165,7 +165,7 @@ static int seek_next_session(struct ui *u)
         /* Newer sessions may have been added as well, so find the position of the session again. */
         at = sessions_row_of_id(&u->sessions, k->session);
         n = u->sessions.n;
-        if (st < 0 || at + 1 >= n) /* there is no older session yet: the next step continues */
+        if (st < 0 || at + 1 >= n) /* no older session was read so far: the next step reads more */
             return st;
     }
     bool ends = k->forward ? at + 1 >= n : at == 0;

@@ -140,7 +140,7 @@ static void check_tool_result(struct traffic *t, struct message *x, const struct
     schema_fault_close(&fault);
 }
 
-void arguments_check_answer(struct traffic *t, struct message *x, const struct pending *p)
+void arguments_check_server_answer(struct traffic *t, struct message *x, const struct pending *p)
 {
     if (x->dir != ROW_S2C)
         return;

@@ -21,7 +21,7 @@
 bool arguments_check_request(struct traffic *t, struct message *x,
                              const struct protocol_asked *asked);
 /* Checks the server's answer to p. Violations are only noted. */
-void arguments_check_answer(struct traffic *t, struct message *x, const struct pending *p);
+void arguments_check_server_answer(struct traffic *t, struct message *x, const struct pending *p);
 /* Discards the list of tools if this notification says that the server's list has changed. */
 void arguments_on_notification(struct traffic *t, const struct message *x);
 

@@ -255,7 +255,7 @@ static bool late_answer_is_valid(struct traffic *t, struct message *x, const str
     if (x->m.kind == RPC_RESULT && x->m.result.type != JSON_OBJECT)
         return false;
     bool sound = rules_check_late_answer(t, x, p);
-    arguments_check_answer(t, x, p);
+    arguments_check_server_answer(t, x, p);
     return sound;
 }
 
@@ -332,7 +332,7 @@ static bool handle_answer(struct traffic *t, struct message *x)
         return false;
     if (!rules_check_answer(t, x, p))
         return false;
-    arguments_check_answer(t, x, p);
+    arguments_check_server_answer(t, x, p);
     bool tool_error = x->m.is_error.type == JSON_TRUE && x->m.kind == RPC_RESULT;
     if (tool_error)
         x->m.findings |= FINDING(FIND_TOOL_ERROR);

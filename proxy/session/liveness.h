@@ -22,8 +22,8 @@ enum on_hang {
 enum liveness {
     LIVENESS_SLOW,     /* the server counts as slow: it must not be killed */
     LIVENESS_SILENT,   /* the facts are not sufficient: the server must be asked */
-    LIVENESS_AT_WORK,  /* the server's helper processes work */
-    LIVENESS_STARTING, /* the server has not answered any request yet, and its processes work */
+    LIVENESS_AT_WORK,  /* the server's helper processes use the CPU */
+    LIVENESS_STARTING, /* the server has answered no request yet; its processes use the CPU */
     LIVENESS_HUNG,
 };
 

@@ -22,7 +22,8 @@
 #define GROUPS (SETS * 8)
 #define HALF 16 /* number of values of a nibble */
 
-/* The nibbles of the letters of an anchor, at each of three positions, as bits. */
+/* An anchor as bit masks: for each of three positions, the bits of low and of high nibbles that the
+ * letters at this position may have. */
 struct halves {
     uint16_t low[3], high[3];
 };

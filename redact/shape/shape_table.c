@@ -84,7 +84,7 @@ const struct shape_rule shape_rules[] = {
     {"infracost-key", "ico-|\\a{32}", NULL, 0},
     {"snyk-token", "snyk|_uat.\\w{8}.\\w{60,}", NULL, 0},
 
-    /* secret stores and networks */
+    /* tokens of secret stores and of network services */
     {"vault-token", "hv[sbr].|\\w{24,}", NULL, 0},
     {"doppler-token", "dp.[psca]|[a-z]{1,4}.[A-Za-z0-9._-]{40,}", NULL, 0},
     {"onepassword-key", "ops_|eyJ\\b{100,}={0,2}", NULL, 0},

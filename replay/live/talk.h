@@ -66,7 +66,7 @@ struct talk {
     int64_t next_id;       /* id of the request that was sent last */
     uint64_t sent;         /* value of live_count_sent_bytes() after the last request was sent */
 
-    struct buf text;     /* owned; texts of the handles, and names of the tools */
+    struct buf text;     /* owned; the texts that the handles refer to, and names of the tools */
     struct buf request;  /* owned; the recorded request being processed */
     struct buf recorded; /* owned; the recorded answer to the recorded request */
     struct buf line;     /* owned; the text of the request that is sent */

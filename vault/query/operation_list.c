@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static bool operation_list_on_hop(void *ctx, const struct query_call *c)
+static bool operation_list_on_request(void *ctx, const struct query_call *c)
 {
     struct operation_list *l = ctx;
     if (!GROW(l->hop, l->hop_n, l->hop_cap)) {
@@ -70,7 +70,7 @@ int operation_list_read(struct operation_list *l, struct query *q, int64_t sessi
     x.from = query_call_id(session_id, l->last_seq + 1);
     x.up_to = query_call_id(session_id, last_seq);
     if (st == 0 && last_seq > l->last_seq)
-        st = query_calls_of(q, &x, operation_list_on_hop, l);
+        st = query_calls_of(q, &x, operation_list_on_request, l);
     if (st == 0)
         st = call_rows_check_operations(q, &has);
     x.operations = true;

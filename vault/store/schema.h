@@ -30,9 +30,9 @@
 #define SCHEMA_LAST_1 0
 #define SCHEMA_LAST_2 0
 #define SCHEMA_LAST_4 1
-/* For each schema version N that added fields of `calls`: SCHEMA_OLD_N is 1 if a database of
- * version 4 has the columns of these fields; SCHEMA_NEW_N is 1 if only a database of version 5 has
- * them. */
+/* Version 4 and version 5 of the schema have a table `calls`. For each version N that added fields
+ * of `calls`: SCHEMA_OLD_N is 1 if version 4 has the columns of these fields already; SCHEMA_NEW_N
+ * is 1 if only version 5 has the columns. */
 #define SCHEMA_OLD_4 1
 #define SCHEMA_OLD_5 0
 #define SCHEMA_NEW_4 0

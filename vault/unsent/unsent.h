@@ -35,7 +35,7 @@ enum unsent_rows {
     UNSENT_LEAVES,      /* leaves of the log with n >= `a`; columns: n, leaf */
     UNSENT_CHECKPOINTS, /* checkpoints with size > `a`; columns: size, at_us, note */
     /* Replaced commitments of session `a` in leaf `b`, without the first `c` rows. Columns: record,
-     * leaf, commitment, session_id, and the number that `record` contains. */
+     * leaf, commitment, session_id, and the number in the name `record`. */
     UNSENT_REPLACED,
     UNSENT_KINDS
 };

@@ -12,8 +12,9 @@ static const struct {
     [RULE_REQUEST_BEFORE_INITIALIZED] =
         {"request-before-initialized", SEVERITY_WARNING,
          "The client sends requests although it has not sent notifications/initialized.",
-         "The client omits the notification. A strict server then never answers: check this first "
-         "when a session hangs. The deadline error also mentions the missing notification."},
+         "The client does not send this notification. A strict server then never answers: check "
+         "this first when a session hangs. The deadline error also mentions the missing "
+         "notification."},
     [RULE_BARE_INITIALIZED] =
         {"bare-initialized", SEVERITY_ERROR,
          "The name of the notification must be notifications/initialized.",
