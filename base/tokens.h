@@ -57,8 +57,8 @@ struct tokens {
     uint8_t last;              /* last byte of the run */
     uint8_t same;              /* number of equal bytes at the end of the run, at most 3 */
     size_t run;                /* length of the run in bytes */
-    /* size of the current run of white space: a space counts 1, other characters count more; each
-     * 128 are one more token */
+    /* size of the current run of white space: a space counts 1, other characters count more, and a
+     * change between two characters counts as well; each 128 are one more token */
     uint64_t width;
     uint32_t code;     /* code point of an incomplete character, as far as it was read */
     uint8_t want;      /* bytes that the incomplete character still needs; 0: none */

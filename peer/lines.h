@@ -13,7 +13,9 @@
 
 struct lines {
     struct server_lines read;
-    uint64_t asked; /* id of the request whose answer is awaited; 0: an answer with any id counts */
+    /* id of the request whose answer is awaited; 0: an answer with any id counts; UINT64_MAX: the
+     * answer was refused, and no later answer counts */
+    uint64_t asked;
     struct buf method;     /* owned; method of the request `asked` */
     struct buf out;        /* owned; results, each with a newline */
     size_t done;           /* number of bytes of `out` already returned */

@@ -25,8 +25,8 @@ void inspect_wait(pid_t pid, struct inspect_wait *ret);
 /* Returns true if the descriptor refers to the same file in both processes; false if that is
  * unknown. */
 bool processes_have_same_open_file(pid_t a, pid_t b, int fd);
-/* Returns true if both processes have the same command line, as after a fork without exec. Returns
- * false if a command line is unknown. */
+/* Returns true if both processes have the same command line, as after a fork without exec. Only the
+ * first 1023 bytes are compared. Returns false if a command line is unknown. */
 bool processes_have_same_command(pid_t a, pid_t b);
 /* Counts the pipes and sockets of a process; reads at most `max` descriptors. Returns false if
  * unknown. */

@@ -470,7 +470,7 @@ struct slice draw_get_scratch_text(struct ui *u);
 /* Draws a duration. A negative `us` is drawn as -. */
 void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t width);
 
-/* Adds the cells of a row to u->cells, which has a line. If row is NULL, adds the column titles. */
+/* Adds the cells of a row (NULL: the column titles). Call cells_begin_line(&u->cells) before. */
 void draw_row_cells(struct ui *u, const struct show_list *l, const void *row);
 /* Converts a style of terminal output to a style of the screen. */
 enum cells_style cells_convert_out_style(enum out_style style);

@@ -80,9 +80,10 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
     }
 }
 
-/* Forwards a batch. Records the repaired line, without the refused members. Stages this line, also
- * without the tools and calls that the tool rule hides. Then handles each member as it was
- * received: finds its request, repairs or refuses the member, and adds its finding. */
+/* Forwards a batch. Records the repaired line, without the refused members; the received line if
+ * all members are refused. Stages the repaired line, also without the tools and calls that the tool
+ * rule hides; stages nothing if no member is left. If `valid` is true, then handles each member as
+ * it was received: finds its request, repairs or refuses the member, and adds its finding. */
 static void forward_batch(struct traffic *t, struct message *batch, bool valid)
 {
     struct message repaired = *batch;

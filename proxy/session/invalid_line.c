@@ -113,8 +113,8 @@ static void refuse_answer_of_request(struct traffic *t, struct message *x, struc
 }
 
 /* Sends the next waiting error whose time has passed at now_us (INT64_MAX: the next error in any
- * case). Sends nothing if a valid answer has closed the request meanwhile. Returns false if there
- * is no such error. */
+ * case). Sends nothing if the request is not pending any more, or if the error is about HTTP and
+ * the server has answered a request meanwhile. Returns false if there is no such error. */
 static bool send_next_postponed_error(struct traffic *t, int64_t now_us)
 {
     struct postponed_error error;

@@ -50,8 +50,8 @@ struct pending {
     uint64_t request_seq;
     uint64_t written_at; /* number of bytes sent to the process up to the request's last byte */
     int64_t t_us;        /* time of receipt, since the session's start */
-    /* The next five members are used by timers.h. The times are microseconds since the session's
-     * start. */
+    /* The next members, up to heap_at, are used by timers.h. The times are microseconds since the
+     * session's start; started_us, first_started_us and due_us do not count pauses. */
     int64_t written_us;       /* time when the request's last byte was written; 0: not yet */
     int64_t started_us;       /* time when the timer was last started */
     int64_t timeout_us;       /* time limit of the request, in microseconds; 0: none */

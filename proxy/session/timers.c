@@ -138,8 +138,9 @@ void timers_start_for_read_requests(struct timers *t, uint64_t written, int64_t 
          t->unwritten = t->unwritten->next) {
         struct pending *p = t->unwritten;
         if (p->written_us != 0 || p->written_at == PENDING_NOT_STAGED)
-            /* A request that is not staged waits to be sent again. After that,
-             * timers_note_restaged_request() lets this loop begin at the oldest request again. */
+            /* The timer of a written request was started before. A request that is not staged waits
+             * to be sent again: when it is staged, timers_note_restaged_request() lets this loop
+             * begin at the oldest request again. */
             continue;
         p->written_us = now_us > 0 ? now_us : 1;
         p->server_messages = t->server_messages;

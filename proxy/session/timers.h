@@ -41,7 +41,7 @@ struct timers {
     size_t n, cap;
     struct pending *unwritten; /* the oldest request whose last byte is not written; NULL: none */
     uint64_t server_messages;  /* number of the server's messages, even invalid; set by the owner */
-    uint64_t written;          /* bytes that the server has read */
+    uint64_t written;          /* bytes that the server's pipe has accepted */
     int64_t last_read_us;      /* time, without pauses, when the server last read a byte */
     unsigned paused;           /* reasons for a pause: bits of enum timers_why; 0: not paused */
     int64_t paused_at_us;      /* start of the current pause */
@@ -62,8 +62,8 @@ void timers_remove(struct timers *t, struct pending *p);
  * starts again when its request is written. Requests that the old process had not read keep their
  * deadline. */
 void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t now_us);
-/* Call this function when the server has read `written` bytes in total: starts the timers of the
- * requests that the server has now read to the end. */
+/* Call this function when the server's pipe has accepted `written` bytes in total: starts the
+ * timers of the requests whose last byte is now written. */
 void timers_start_for_read_requests(struct timers *t, uint64_t written, int64_t now_us);
 /* Call this function when a request was staged again, after newer requests. oldest: the oldest
  * pending request. */

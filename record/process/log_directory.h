@@ -18,7 +18,7 @@
 #include "journal/entry.h"
 #include "vault/store/sanitize.h"
 
-/* number of characters to which a result or arguments are truncated */
+/* number of characters of a truncated result, or of truncated arguments */
 #define LOG_DIRECTORY_TEXT_MAX 50
 /* maximum number of requests whose sanitized arguments are kept */
 #define LOG_DIRECTORY_REQUESTS 1024

@@ -41,8 +41,8 @@ struct sessions {
     int64_t *id; /* owned; ids of the sessions, newest first */
     size_t n, cap;
     const struct query *store; /* borrowed; the store that is listed; NULL: a vault is listed */
-    /* newest: highest id that was read; oldest: id of the session that was read last. Sessions are
-     * read from new to old. */
+    /* newest: highest id that was read; oldest: id of the oldest session that was read, after which
+     * sessions_read_older_rows() goes on, from new to old; INT64_MAX: no session was read */
     int64_t newest, oldest;
     bool complete; /* all older sessions were read */
     /* set by the caller. true: failed requests are counted; false: failed operations. */
