@@ -38,7 +38,7 @@ struct frame {
     const char *at;                /* the opening bracket */
     const struct key_rule *inner;  /* the container is a schema whose defaults are secret */
     const struct key_rule *name;   /* set if `name` names a secret: then `value` is a secret */
-    const struct key_rule *option; /* rule for the element that follows an option like --password */
+    const struct key_rule *option; /* rule for the element after --password or a header's name */
     bool header;                   /* the previous element is an option such as --header */
     size_t value_from, value_to;   /* range of a `value` that comes before its `name`; 0: none */
 };

@@ -15,7 +15,7 @@ enum special {
     PLAIN,
     PARAMS,     /* the object params: its member `_meta` is omitted */
     TASK,       /* the object params.task of tools/call: its member `ttl` is omitted */
-    RESPONSES,  /* the object inputResponses: its values are omitted */
+    RESPONSES,  /* the object inputResponses, unless canon.answers is set: its values are omitted */
     INPUT_CALL, /* like PARAMS; also, the rule RESPONSES applies to its member inputResponses */
     TOOL_CALL,  /* like INPUT_CALL; also, the rule TASK applies to its member `task` */
     GENERATED,  /* a value that a server has generated; it is omitted */

@@ -8,7 +8,7 @@ struct text {
     struct slice text;
     struct rpc m;   /* the message as received */
     findings found; /* findings about the line that contains the message */
-    size_t at;      /* offset in the received line at which `text` begins */
+    size_t at;      /* offset of `text` in the received line; in joined lines, from their start */
     size_t size;    /* number of bytes of the whole line, or of the joined lines */
 };
 

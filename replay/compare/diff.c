@@ -294,8 +294,9 @@ static bool pair_compares_whole_lists(const struct diff *d, struct align_row row
     return false;
 }
 
-/* `value` has the answers of both calls. An answer that is one of several pages of a list is
- * replaced by the result for the whole list. Returns 0, MI_ENOENT or an error. */
+/* `value` has the answers of both calls. If an answer is one of several pages of a list, it is
+ * replaced: the first page by the result for the whole list, any other page by a result with an
+ * empty list. Returns 0, MI_ENOENT or an error. */
 static int read_whole_lists(struct diff *d, struct align_row row,
                             struct json_value value[DIFF_SIDES])
 {

@@ -56,7 +56,7 @@ struct plan_list *plan_get_steps_after_anchor(struct plan *p, struct plan_anchor
 {
     switch (a.kind) {
     case ANCHOR_REQUEST:
-        /* with this kind the exchange is pending; after its outcome the kind is ANCHOR_OUTCOME */
+        /* the steps up to the outcome; the steps after it have an anchor of kind ANCHOR_OUTCOME */
         return &p->exchanges[a.i].inside;
     case ANCHOR_OUTCOME:
         return &p->exchanges[a.i].after;

@@ -46,7 +46,8 @@ struct verify_result {
     /* method and target of the request: texts of JSON strings without quotes, with escapes as
      * written; {NULL, 0}: none */
     struct slice method, target;
-    /* texts if the verdict is VERIFY_SKIPPED or VERIFY_SILENT; else NULL */
+    /* texts if the verdict is VERIFY_SKIPPED or VERIFY_SILENT, else NULL; `remedy` is also NULL if
+     * the server has ended before it answered */
     const char *reason, *remedy;
     int64_t took_us; /* time until the live answer; 0: none */
     struct verify_difference difference[VERIFY_DIFFERENCES_MAX];

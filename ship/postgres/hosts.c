@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-/* maximum time limit in seconds; also replaces connect_timeout=0, which asks for no limit */
+/* maximum time limit in seconds; also used if connect_timeout is missing, or is not above 0, which
+ * asks for no limit */
 #define TIMEOUT_MAX_S 3600
 
 static int count_list_items(const char *list)

@@ -12,8 +12,10 @@
 
 static const struct {
     const char *name;
-    const char *key; /* SQL of the two columns that are the key of a group */
-    bool tools;      /* true: only calls of tools are counted */
+    /* SQL of the two columns from which the key of a group is made; the key of a day is made from
+     * the time of the call */
+    const char *key;
+    bool tools; /* true: only calls of tools are counted */
 } ways[COUNT_WAYS] = {
     [COUNT_TOOL] = {"tool", "s.name, c.target", true},
     [COUNT_SERVER] = {"server", "s.name, NULL", false},

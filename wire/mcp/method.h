@@ -65,7 +65,8 @@ enum capability {
 uint32_t capabilities_read_from_object(struct json_value declared);
 
 enum method_flag {
-    /* the request may take arbitrarily long: it has no deadline unless the user sets one */
+    /* the request may take arbitrarily long: it has a deadline only if the user sets one for its
+     * method by name; the default deadline and globs do not apply */
     METHOD_PATIENT = 1,
     /* the method only reads, or has no further effect when repeated: it may be sent again */
     METHOD_READS = 2,
