@@ -133,7 +133,7 @@ static int resend_request(struct proxy *p, struct pending *q, struct outbox *box
     char detail[64];
     snprintf(detail, sizeof detail, "{\"seq\":%llu}", (unsigned long long)q->request_seq);
     journal_append_event(p->journal, "resent", detail);
-    q->resent = (q->flags & METHOD_LISTENS) != 0;
+    q->resent = q->acknowledged;
     if (q->resend == RESEND_WAITS)
         q->resend = RESEND_TRIED;
     return 0;

@@ -136,10 +136,12 @@ static bool handle_acknowledged_notification(struct traffic *t, const struct mes
     struct pending *p =
         pending_find(&t->open[ROW_C2S],
                      json_get(x->m.meta, "io.modelcontextprotocol/subscriptionId"), &type_changed);
-    if (p == NULL || !p->resent)
+    if (p == NULL)
         return true;
+    bool second = p->resent;
     p->resent = false;
-    return false;
+    p->acknowledged = true;
+    return !second;
 }
 
 /* Handles a notification that cancels a request of its sender. */

@@ -68,7 +68,8 @@ struct pending {
     bool cancelled; /* the request was cancelled or abandoned: a late answer is dropped */
     bool timed_out; /* the request was abandoned: its deadline has passed */
     bool was_read;  /* a server process that has ended had read the request */
-    /* this subscription was sent again to a new process, which has not acknowledged it yet */
+    bool acknowledged; /* the client has got the acknowledgement of this subscription */
+    /* this subscription was sent again, and the client must not get a second acknowledgement */
     bool resent;
     enum pending_resend resend;
     /* cancelled by $/cancelRequest of LSP (mcp-wire.md 7.5): an answer is forwarded */

@@ -60,6 +60,11 @@ row("a listen is reopened after a crash, and its second acknowledgement dropped"
     unanswered=["sub"], want={1: gone(code=-31000), 2: ok("2.1")}, events=AGAIN, notified={ACK: 1},
     after=listened_again)
 
+row("a listen that was not acknowledged before the crash is reopened, and its acknowledgement reaches the client", init=[],
+    server=["subscriptions/listen=hang", "subscriptions/listen@2+=ack changed hang"],
+    play=[LISTEN, call(1, "signal:9"), Wait(1), Notified(ACK), Notified("notifications/tools/list_changed"), call(2, "answer")],
+    unanswered=["sub"], want={1: gone(code=-31000), 2: ok("2.1")}, events=AGAIN, notified={ACK: 1}, after=listened_again)
+
 row("a listen that the client cancelled is not reopened", init=[],
     play=[LISTEN, Notified(ACK), note("notifications/cancelled", {"requestId": "sub"}), call(1, "signal:9"), Wait(1),
           call(2, "answer")],
