@@ -43,8 +43,8 @@ void outbox_release_staged_bytes(struct outbox *o);
  * the bytes of one outbox_add(). *at starts at 0. Returns false when there are no more. Pieces are
  * valid until the outbox changes. */
 bool outbox_next_staged_piece(const struct outbox *o, size_t *at, struct slice *ret);
-void outbox_discard_staged_bytes(
-    struct outbox *o); /* drops the staged bytes that were not released */
+/* Drops the staged bytes that were not released. */
+void outbox_discard_staged_bytes(struct outbox *o);
 /* Writes released bytes. Returns 0 if all are written, 1 if the peer accepts no more now, MI_EIO if
  * the peer has closed. */
 MI_MUST int outbox_flush(struct outbox *o, const struct stream *to);

@@ -365,7 +365,7 @@ struct line_seek {
 #define LINE_SEEK_COLUMNS 1000 /* number of columns of a line that are searched */
 /* Searches a line, whose text is in u->cells. */
 void line_search_test_line(struct ui *u, struct line_seek *s, size_t line);
-/* Returns 1 + the line of the match. If there is no match, shows a message and returns 0. */
+/* Returns the line of the match plus 1. Without a match, shows a message and returns 0. */
 size_t line_search_end(struct ui *u, const struct line_seek *s);
 
 /* ---- show.c: the detail of the selected row ---- */

@@ -326,7 +326,7 @@ static void play(struct fixture *f, const struct conversation *c, size_t n, enum
     traffic_play(f, c, n, v, MAX);
 }
 
-static void test_invalid_line_lines_with_one_reading_are_repaired(void **state)
+static void test_invalid_lines_with_one_reading_are_repaired(void **state)
 {
     play(*state, repaired, MI_COUNT(repaired), VALIDATE_WIRE);
 }
@@ -351,12 +351,12 @@ static void test_invalid_line_message_over_several_lines_is_joined(void **state)
     play(*state, several_lines, MI_COUNT(several_lines), VALIDATE_WIRE);
 }
 
-static void test_invalid_line_lines_are_forwarded_unchanged_without_validation(void **state)
+static void test_invalid_lines_are_forwarded_unchanged_without_validation(void **state)
 {
     play(*state, unchecked, MI_COUNT(unchecked), VALIDATE_NONE);
 }
 
-static void test_invalid_line_lines_are_refused_under_protocol(void **state)
+static void test_invalid_lines_are_refused_under_protocol(void **state)
 {
     play(*state, refused, MI_COUNT(refused), VALIDATE_PROTOCOL);
 }
@@ -676,13 +676,13 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, traffic_set_up, traffic_tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_invalid_line_lines_with_one_reading_are_repaired),
+        T(test_invalid_lines_with_one_reading_are_repaired),
         T(test_invalid_line_null_result_depends_on_the_method),
         T(test_invalid_line_error_without_id_answers_the_only_request),
         T(test_invalid_line_answer_that_nobody_can_read_is_an_error_at_once),
         T(test_invalid_line_message_over_several_lines_is_joined),
-        T(test_invalid_line_lines_are_forwarded_unchanged_without_validation),
-        T(test_invalid_line_lines_are_refused_under_protocol),
+        T(test_invalid_lines_are_forwarded_unchanged_without_validation),
+        T(test_invalid_lines_are_refused_under_protocol),
         T(test_invalid_line_wait_for_the_next_line_is_bounded),
         T(test_invalid_line_message_over_several_lines_has_the_limit_of_one),
         T(test_invalid_line_repairs_are_events_with_the_replaced_bytes),
