@@ -70,6 +70,10 @@ struct ring_shared {
     _Atomic uint32_t writer_waits;
     _Atomic int32_t server_group; /* process group of the server; 0: no server runs */
     _Atomic uint32_t ended;       /* the session has ended; no more records follow */
+    /* session (setsid(2)) and start time of the server, which identify `server_group`: see
+     * journal/running.h */
+    _Atomic int32_t server_session;
+    _Atomic uint64_t server_start;
 
     /* members that the reader changes */
     _Alignas(64) _Atomic uint64_t tail; /* all records before this position are stored */

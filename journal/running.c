@@ -25,3 +25,25 @@ void describe_running_server(struct running *r, pid_t pid, pid_t group)
     r->server_group = group;
     r->server_session = p.session;
 }
+
+void running_share_server(const struct running *r, struct ring_shared *page)
+{
+    atomic_store(&page->server_group, 0);
+    if (r == NULL)
+        return;
+    atomic_store(&page->server_session, r->server_session);
+    atomic_store(&page->server_start, r->server_start);
+    atomic_store(&page->server_group, r->server_group); /* last: then the others are complete */
+}
+
+bool running_take_shared_server(struct running *r, const struct ring_shared *page)
+{
+    pid_t group = atomic_load(&page->server_group);
+    uint64_t start = atomic_load(&page->server_start);
+    if (group <= 1 || start == 0 || (group == r->server_group && start == r->server_start))
+        return false;
+    r->server_pid = r->server_group = group;
+    r->server_start = start;
+    r->server_session = atomic_load(&page->server_session);
+    return true;
+}

@@ -9,6 +9,7 @@
 #define MI_JOURNAL_RUNNING_H
 
 #include "base/os/process.h"
+#include "journal/ring.h"
 #include "model/records.h"
 
 #define RUNNING_BOOT(name) char name[PROCESS_BOOT_MAX];
@@ -26,5 +27,9 @@ struct running {
 void describe_running_self(struct running *r);
 /* Sets the server process; pid 0: the server has exited. */
 void describe_running_server(struct running *r, pid_t pid, pid_t group);
+/* Writes the server of *r into the journal's page; NULL: no server runs. Only writes memory. */
+void running_share_server(const struct running *r, struct ring_shared *page);
+/* Sets the server in *r from the journal's page. Returns whether that changed *r. */
+bool running_take_shared_server(struct running *r, const struct ring_shared *page);
 
 #endif

@@ -14,7 +14,7 @@ enum { IN_R, IN_W, OUT_R, OUT_W, ERR_R, ERR_W, FD_COUNT };
 struct server {
     int fd[FD_COUNT]; /* both ends of the pipes; -1: closed */
     pid_t parent;     /* pid of the process that calls process_start_server() */
-    const char *dir;
+    const struct process_start *how;
 };
 
 static int make_pipes(int fd[FD_COUNT], bool own_stderr)
@@ -48,7 +48,7 @@ static int prepare_server(const void *ctx)
     (void)setpgid(0, 0);
     if (!process_die_with_parent(s->parent))
         return ESRCH;
-    if (s->dir != NULL && chdir(s->dir) != 0)
+    if (s->how->dir != NULL && chdir(s->how->dir) != 0)
         return errno;
     if (dup2(s->fd[IN_R], STDIN_FILENO) < 0 || dup2(s->fd[OUT_W], STDOUT_FILENO) < 0 ||
         (s->fd[ERR_W] >= 0 && dup2(s->fd[ERR_W], STDERR_FILENO) < 0))
@@ -61,13 +61,15 @@ static int prepare_server(const void *ctx)
         if (ignored_by_us || (sigaction(ours[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN))
             (void)sigaction(ours[i], &dfl, NULL);
     }
+    if (s->how->before_exec != NULL)
+        s->how->before_exec(s->how->owner);
     return 0;
 }
 
 int process_start_server(const struct process_start *how, pid_t *ret,
                          struct process_pipes *ret_pipes)
 {
-    struct server s = {.parent = getpid(), .dir = how->dir};
+    struct server s = {.parent = getpid(), .how = how};
     if (make_pipes(s.fd, how->own_stderr) < 0 ||
         spawn(how->argv, how->mask, prepare_server, &s, ret) < 0) {
         close_pipes(s.fd, true);

@@ -29,6 +29,10 @@ struct process_start {
     /* signals that are blocked in the server; NULL: those that are blocked in this process */
     const sigset_t *mask;
     bool own_stderr; /* the server's stderr is a pipe to this process */
+    /* Called in the server's process, after its process group was made and before its program is
+     * executed. May only do what a spawn_fn may do. NULL: nothing is called. */
+    void (*before_exec)(void *owner);
+    void *owner;
 };
 
 /* Returns 0, or MI_EIO with errno if the server could not be started; then no descriptor is left

@@ -128,7 +128,13 @@ void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us, const s
 
 int child_start(struct child *c, char *const argv[], struct process_pipes *ret)
 {
-    struct process_start how = {.argv = argv, .mask = &c->mask, .own_stderr = true};
+    struct process_start how = {
+        .argv = argv,
+        .mask = &c->mask,
+        .own_stderr = true,
+        .before_exec = c->before_exec,
+        .owner = c->data,
+    };
     pid_t pid;
     if (process_start_server(&how, &pid, ret) < 0)
         return MI_EIO;

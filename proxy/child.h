@@ -42,7 +42,9 @@ struct child {
     ev_child exit_watch;
     /* the timer is active while a signal, or the forced end of the output, is scheduled */
     ev_timer kill_timer;
-    /* Each callback may be NULL. on_finished is called last and may start another process. */
+    /* Each callback may be NULL. on_finished is called last and may start another process.
+     * before_exec gets `data`, and is called in the new process: see struct process_start. */
+    void (*before_exec)(void *data);
     void (*on_exit)(struct child *);
     void (*on_kill)(struct child *, int sig); /* a signal was sent */
     /* The process is gone, but its output has not ended. Returns false if the output is not being

@@ -424,7 +424,7 @@ int proxy_run(const struct proxy_config *cfg)
     else
         run_without_server(&p, in, out);
     child_kill_descendants(&p.child, p.cfg->grace_us / 2, recorder_pid(p.recorder));
-    recorder_set_server_group(p.recorder, 0);
+    recorder_set_server(p.recorder, NULL);
     close_session(&p);
     relay_close(&p.server_stderr);
     stderr_relay_close(&p.stderr_relay);

@@ -427,6 +427,7 @@ void server_open(struct proxy *p, const sigset_t *mask)
 {
     child_open(&p->child, p->loop, p->cfg->grace_us, mask);
     p->child.data = p;
+    p->child.before_exec = server_process_before_exec;
     p->child.on_exit = on_server_exit;
     p->child.on_kill = on_server_signalled;
     p->child.on_last_output = on_server_last_output;

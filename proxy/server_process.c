@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Most bytes of PATH that an error shows; enough for the usual PATH of a desktop. */
 #define PATH_SHOWN_MAX 72
@@ -64,18 +65,29 @@ static void set_start_error(struct proxy *p, const char *server, int e)
     log_error("%s", b->n > 0 ? buf_str(b) : "cannot start the server");
 }
 
+/* The process tells who it is before it executes the server's program. If the proxy is killed
+ * during the start, what the program has started can still be found and ended. */
+void server_process_before_exec(void *data)
+{
+    struct proxy *p = data;
+    describe_running_server(&p->running, getpid(), getpgrp());
+    recorder_set_server(p->recorder, &p->running);
+}
+
 int server_process_start(struct proxy *p, struct process_pipes *ret)
 {
+    if (p->running.pid == 0) {
+        /* read only once: getppid() changes when our parent exits */
+        describe_running_self(&p->running);
+        recorder_record_processes(p->recorder, &p->running);
+    }
     if (child_start(&p->child, p->cfg->argv, ret) < 0) {
         int e = errno;
+        recorder_set_server(p->recorder, NULL);
         set_start_error(p, p->cfg->argv[0], e);
         p->exit_status = e == ENOENT ? PROXY_NOT_FOUND : PROXY_NO_EXEC;
         return MI_EIO;
     }
-    if (p->running.pid == 0)
-        /* read only once: getppid() changes when our parent exits */
-        describe_running_self(&p->running);
-    describe_running_server(&p->running, p->child.pid, p->child.group);
     recorder_record_processes(p->recorder, &p->running);
     char detail[64];
     snprintf(detail, sizeof detail, "{\"pid\":%d}", (int)p->child.pid);

@@ -268,6 +268,12 @@ static void append_update(void *owner, const struct session_update *u)
     append_entry(r, &e);
 }
 
+void recorder_escalate(struct recorder *r, const struct escalation *e)
+{
+    struct entry x = {.kind = ENTRY_ESCALATION, .escalation = *e, .t_us = recorder_now_us(r)};
+    append_entry(r, &x);
+}
+
 static void append_invocation(void *owner, const struct invocation *x)
 {
     struct entry e;

@@ -479,22 +479,17 @@ pid_t recorder_pid(const struct recorder *r)
     return r->worker.pid;
 }
 
-void recorder_set_server_group(struct recorder *r, pid_t group)
+void recorder_set_server(const struct recorder *r, const struct running *running)
 {
     if (r->has_ring)
-        atomic_store_explicit(&r->ring.shared->server_group, group, memory_order_release);
+        running_share_server(running, r->ring.shared);
 }
 
 void recorder_record_processes(struct recorder *r, const struct running *running)
 {
     r->facts.running = *running;
     r->facts.has_running = true;
-    recorder_set_server_group(r, running->server_group);
     append_entry(r, &(struct entry){.kind = ENTRY_RUNNING, .running = *running});
-}
-
-void recorder_escalate(struct recorder *r, const struct escalation *e)
-{
-    struct entry x = {.kind = ENTRY_ESCALATION, .escalation = *e, .t_us = recorder_now_us(r)};
-    append_entry(r, &x);
+    if (r->has_ring)
+        publish_to_process(r);
 }

@@ -118,12 +118,13 @@ enum record_level recorder_get_level(const struct recorder *r);
  * kill it. */
 pid_t recorder_pid(const struct recorder *r);
 
-/* Sets the session's row in the table `running`. If this process is killed, the recorder kills
- * running.server_group. */
+/* Sets the session's row in the table `running`, and publishes it at once: if this process is
+ * killed, the row tells which machine and PID namespace the pids belong to. */
 void recorder_record_processes(struct recorder *r, const struct running *running);
-/* Sets the process group that the recorder process kills if this process is killed; 0: no server
- * runs any more. */
-void recorder_set_server_group(struct recorder *r, pid_t group);
+/* Sets the server's process group in the journal. If this process is killed, the recorder process
+ * kills the group; without a recorder process, `reap` finds the group. NULL: no server runs any
+ * more. Only writes shared memory, so the server's process can call it before exec (spawn_fn). */
+void recorder_set_server(const struct recorder *r, const struct running *running);
 /* Writes an escalation file, or counts another occurrence; the recorder adds server, session and
  * command. */
 void recorder_escalate(struct recorder *r, const struct escalation *e);

@@ -10,9 +10,10 @@
 #include <signal.h>
 #include <sys/types.h>
 
-/* A function that runs in the child process before the program. The child may share the parent's
- * memory. So the function may call only async-signal-safe functions, and may write only to its own
- * variables. It returns 0, or an errno if the program must not be started. */
+/* A function that runs in the child process before the program. The child shares the caller's
+ * memory, and the caller waits: so the function must not allocate or free memory, and what it
+ * writes is there when spawn() returns. It returns 0, or an errno if the program must not be
+ * started. */
 typedef int (*spawn_fn)(const void *ctx);
 
 /* Starts argv[0], searched in PATH, in a child process. mask: the signals that are blocked in the

@@ -149,16 +149,23 @@ static int add_damage_event(struct store *s, struct ring *r)
 
 /* Closes the session of a killed proxy. Its row in `running` stays while processes of the server
  * are left. */
-static int close_killed_session(struct store *s)
+static int close_killed_session(struct store *s, const struct ring_shared *page)
 {
     struct running_list l;
     struct buf error = {0};
     struct process left[64];
     bool forget = true;
     int st = running_list_open(&l, s->dir.path, &error);
-    for (size_t i = 0; st == 0 && i < l.n; i++)
-        if (l.row[i].session_id == s->session_id)
-            forget = read_running_process_group(&l.row[i].r, left, MI_COUNT(left)) == 0;
+    for (size_t i = 0; st == 0 && i < l.n; i++) {
+        struct running *r = &l.row[i].r;
+        if (l.row[i].session_id != s->session_id)
+            continue;
+        /* the row is older than the page if the proxy was killed while it started the server */
+        bool changed = running_take_shared_server(r, page);
+        forget = read_running_process_group(r, left, MI_COUNT(left)) == 0;
+        if (changed && !forget)
+            st = running_list_store_server(s->dir.path, s->session_id, r, &error);
+    }
     if (st == 0)
         st = end_dead_running_session(s->dir.path, s->session_id, forget, &error);
     if (st < 0)
@@ -178,7 +185,7 @@ enum store_result store_end_session(struct store *s, struct ring *r)
         return store_handle_failure(s, r, st);
     escalations_close(&s->escalations, s->dir.fd, s->w);
     if (atomic_load(&r->shared->ended) == 0) {
-        if (close_killed_session(s) < 0)
+        if (close_killed_session(s, r->shared) < 0)
             return store_report_failure(s, r);
         store_call_step_hook("closed");
         atomic_store(&r->shared->ended, 1);

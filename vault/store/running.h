@@ -74,6 +74,10 @@ bool running_client_has_exited(const struct running *r);
  * number. Returns 0 if there are none, or if another group may have the same id by now. */
 size_t read_running_process_group(const struct running *r, struct process *ret, size_t max);
 
+/* Sets the server in the row of a session. The other members of *r are not stored. Returns 0,
+ * MI_ESTORE or MI_ENOMEM. */
+MI_MUST int running_list_store_server(const char *vault, int64_t session_id,
+                                      const struct running *r, struct buf *error);
 /* Closes the session of a dead proxy, unless it is closed already: sets its end_reason to `killed`,
  * and its end to the time of its last message. A closed session is sealed again if its recorder has
  * stored more records since the seal. forget: also removes the session's row in `running`, because
