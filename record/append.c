@@ -270,7 +270,7 @@ static void append_update(void *owner, const struct session_update *u)
 
 void recorder_escalate(struct recorder *r, const struct escalation *e)
 {
-    struct entry x = {.kind = ENTRY_ESCALATION, .escalation = *e, .t_us = recorder_now_us(r)};
+    struct entry x = {.kind = ENTRY_ESCALATION, .escalation = *e, .t_us = recorder_elapsed_us(r)};
     append_entry(r, &x);
 }
 

@@ -9,6 +9,7 @@ import time
 
 import lib
 from lib import alive, call, case, check, eq, fake, text_result, wait_until
+from misbehave import marked
 from screens import Screen
 
 
@@ -202,6 +203,22 @@ def _(t):
     eq(session(t)[:3], (b"killed", last, None), "the session")
     eq(running(t), [], "rows")
     eq(reap(t), "", "what a second time says")
+
+
+def one_processor():
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+@case("reap kills what a launcher has started, of a proxy that was killed while it started the launcher")
+def _(t):
+    for i in range(20):
+        mark = f"REAP_MARK={t.tmp.name}-{i}"
+        name, value = mark.split("=")
+        p = t.proxy(server=["sh", "-c", "sleep 600 & kill -9 $PPID; wait"], env={name: value}, preexec=one_processor)
+        p.wait(10)
+        reap(t)
+        eq(marked(mark, p.pid), {}, f"who is left of start {i}")
+    eq(running(t), [], "rows")
 
 
 @case("reap --json prints an object for each session, with every documented member")

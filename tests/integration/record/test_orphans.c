@@ -4,6 +4,11 @@
 #include "tests/support/journal_unit.h"
 #include "tests/support/log_unit.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #define JOURNALS 8
 
 static int set_up(void **state)
@@ -118,6 +123,46 @@ static void test_orphans_of_a_vault_that_cannot_be_opened_are_left(void **state)
     assert_int_equal(journals_left(), 0);
 }
 
+/* The proxy was killed after the server's process had written itself into the journal, and before
+ * the proxy had recorded that process. */
+static void leave_starting_server(struct journal_unit *j, pid_t server)
+{
+    struct running r = {0};
+    journal_unit_open(j, NULL);
+    put_running(j);
+    describe_running_server(&r, server, server);
+    assert_true(r.server_start > 0);
+    running_share_server(&r, j->ring.shared);
+    journal_unit_die(j);
+}
+
+static void test_orphans_record_a_server_that_only_the_journal_knows(void **state)
+{
+    struct journal_unit *j = *state;
+    char wanted[64];
+    pid_t server = fork();
+    if (server == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(setpgid(server, server), 0);
+    leave_starting_server(j, server);
+    leave_starting_server(j, server);
+    orphans_store_all(j->t.vault, NULL, NULL);
+    snprintf(wanted, sizeof wanted, "%d|%d|%d;%d|%d|%d", server, server, getsid(0), server, server,
+             getsid(0));
+    static const char rows[] = "SELECT server_pid, server_group, server_session FROM running";
+    assert_string_equal(sql_rows(&j->t, rows), wanted);
+    assert_string_equal(sql_rows(&j->t, "SELECT DISTINCT end_reason FROM sessions"), "killed");
+
+    leave_starting_server(j, server); /* it ends before its journal is stored */
+    assert_int_equal(kill(server, SIGKILL), 0);
+    assert_int_equal(waitpid(server, NULL, 0), server);
+    orphans_store_all(j->t.vault, NULL, NULL);
+    assert_string_equal(sql_rows(&j->t, "SELECT count(*) FROM running"), "2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +171,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_orphans_of_a_recorder_wait_silently, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_orphans_of_a_vault_that_cannot_be_opened_are_left,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_orphans_record_a_server_that_only_the_journal_knows,
                                         set_up, tear_down),
     };
     return cmocka_run_group_tests_name("orphans", tests, NULL, NULL);

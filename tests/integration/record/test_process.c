@@ -223,7 +223,8 @@ static pid_t start_server(const struct fixture *f)
         _exit(0);
     }
     setpgid(server, server);
-    atomic_store(&f->j.ring.shared->server_group, server);
+    struct running r = {.server_group = server};
+    running_share_server(&r, f->j.ring.shared);
     return server;
 }
 
