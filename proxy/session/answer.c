@@ -344,8 +344,8 @@ void answer_for_missing_server(struct traffic *t, struct pending *p, enum call_s
                              finding_for_ended_server(status));
 }
 
-void answer_request_of_ended_server(struct traffic *t, struct pending *p, enum call_status status,
-                                    const char *cause, const char *why)
+static void send_error_of_ended_server(struct traffic *t, struct pending *p,
+                                       enum call_status status, const char *cause, const char *why)
 {
     bool effects = !handshake_request_is_repeatable(&t->handshake, p);
     struct buf text = {0};
@@ -359,8 +359,31 @@ void answer_request_of_ended_server(struct traffic *t, struct pending *p, enum c
         r.ran = p->was_read ? REPLY_RAN_MAYBE : REPLY_RAN_NO;
     if (effects && p->was_read && !p->cancelled)
         uncertain_add_call(t, p, cause);
-    send_error_and_close(t, p, &r, status, finding_for_ended_server(status));
+    if (!p->cancelled) /* the client awaits no answer to a cancelled request */
+        send_error_and_log(t, p, &r, status, finding_for_ended_server(status));
     buf_close(&text);
+}
+
+void answer_request_of_ended_server(struct traffic *t, struct pending *p, enum call_status status,
+                                    const char *cause, const char *why)
+{
+    send_error_of_ended_server(t, p, status, cause, why);
+    request_close(t, ROW_C2S, p);
+}
+
+/* The request is kept, because the server may still send an answer or report progress. */
+static void abandon_answered_request(struct traffic *t, struct pending *p)
+{
+    request_abandon(t, ROW_C2S, p);
+    p->answered_for = true;
+}
+
+void answer_request_of_hung_server(struct traffic *t, struct pending *p, const char *why)
+{
+    /* until the process has exited, it may still read the request */
+    p->was_read = true;
+    send_error_of_ended_server(t, p, CALL_SERVER_GONE, "server-killed", why);
+    abandon_answered_request(t, p);
 }
 
 void answer_timed_out_request(struct traffic *t, struct pending *p, int64_t timeout_us,
@@ -371,8 +394,7 @@ void answer_timed_out_request(struct traffic *t, struct pending *p, int64_t time
     r.timeout_us = timeout_us;
     send_error_and_log(t, p, &r, CALL_TIMEOUT, FINDING(FIND_TIMEOUT));
     uncertain_add_call(t, p, cause);
-    request_abandon(t, ROW_C2S, p);
-    p->timed_out = true;
+    abandon_answered_request(t, p);
 }
 
 void answer_subscription_with_end(struct traffic *t, struct pending *p)

@@ -47,6 +47,8 @@ void answer_for_missing_server(struct traffic *t, struct pending *p, enum call_s
  * with effects, whether the call may have run. */
 void answer_request_of_ended_server(struct traffic *t, struct pending *p, enum call_status status,
                                     const char *cause, const char *why);
+/* Answers p with an error because its server hangs and will be killed. Abandons p. */
+void answer_request_of_hung_server(struct traffic *t, struct pending *p, const char *why);
 /* Answers a pending request whose deadline has passed, and abandons it. */
 void answer_timed_out_request(struct traffic *t, struct pending *p, int64_t timeout_us,
                               const char *cause, const char *why);

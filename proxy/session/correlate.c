@@ -107,7 +107,7 @@ static bool handle_request(struct traffic *t, struct message *x)
 /* ---- notifications -------------------------------------------------------------------------- */
 
 /* Restarts the deadline of the request that a progress notification is about. Returns false if the
- * request has timed out: its progress must not reach the client (mcp-wire.md 6.1). */
+ * interposer has answered the request: its progress must not reach the client (mcp-wire.md 6.1). */
 static bool handle_progress_notification(struct traffic *t, struct message *x)
 {
     struct pending *p =
@@ -123,7 +123,7 @@ static bool handle_progress_notification(struct traffic *t, struct message *x)
         of = open->oldest;
     if (of != NULL && !of->cancelled)
         timers_restart_after_progress(&t->timers, of, journal_now_us(t->journal));
-    return p == NULL || !p->timed_out || t->validate == VALIDATE_NONE;
+    return p == NULL || !p->answered_for || t->validate == VALIDATE_NONE;
 }
 
 /* Returns false for an acknowledgement that must not reach the client: the second one for a

@@ -97,10 +97,7 @@ void expire_requests_of_hung_server(struct traffic *t, const char *name)
         next = p->next;
         if ((p->flags & METHOD_LISTENS) || p->resend == RESEND_WAITS)
             continue; /* the process has not received this request */
-        /* until the process has exited, it may still read the request */
-        p->was_read = true;
-        answer_request_of_ended_server(t, p, CALL_SERVER_GONE, "server-killed",
-                                       why.failed ? "the server hung" : buf_str(&why));
+        answer_request_of_hung_server(t, p, why.failed ? "the server hung" : buf_str(&why));
     }
     buf_close(&why);
 }

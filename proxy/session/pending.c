@@ -233,12 +233,13 @@ int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_i
     return 0;
 }
 
-static struct pending *find_pending_by_key(const struct pending_table *t, const struct rpc_id *key)
+/* Returns the oldest open request of a chain with this key, else the oldest cancelled one. */
+static struct pending *find_in_chain(struct pending *p, enum pending_key which,
+                                     const struct rpc_id *key)
 {
     struct pending *cancelled = NULL;
-    for (struct pending *p = t->bucket[key->hash & (t->buckets - 1)]; p != NULL;
-         p = p->chain[PENDING_ID].next) {
-        if (!rpc_id_eq(&p->key, key))
+    for (; p != NULL; p = p->chain[which].next) {
+        if (!rpc_id_eq(which == PENDING_ID ? &p->key : &p->token, key))
             continue;
         if (!p->cancelled)
             return p;
@@ -246,6 +247,11 @@ static struct pending *find_pending_by_key(const struct pending_table *t, const 
             cancelled = p;
     }
     return cancelled;
+}
+
+static struct pending *find_pending_by_key(const struct pending_table *t, const struct rpc_id *key)
+{
+    return find_in_chain(t->bucket[key->hash & (t->buckets - 1)], PENDING_ID, key);
 }
 
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed)
@@ -279,10 +285,7 @@ struct pending *pending_find_token(struct pending_table *t, struct json_value to
     struct rpc_id key = rpc_id_from_json(token, &t->scratch[PENDING_TOKEN]);
     if (key.type == 0)
         return NULL;
-    struct pending *p = *get_token_bucket(t->bucket, t->buckets, key.hash);
-    while (p != NULL && !rpc_id_eq(&p->token, &key))
-        p = p->chain[PENDING_TOKEN].next;
-    return p;
+    return find_in_chain(*get_token_bucket(t->bucket, t->buckets, key.hash), PENDING_TOKEN, &key);
 }
 
 bool pending_shares_token(const struct pending_table *t, const struct pending *p)

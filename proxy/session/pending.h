@@ -66,8 +66,10 @@ struct pending {
     /* the server may ask a user in a browser, so only --max-timeout limits the request */
     bool waits_for_user;
     bool cancelled; /* the request was cancelled or abandoned: a late answer is dropped */
-    bool timed_out; /* the request was abandoned: its deadline has passed */
-    bool was_read;  /* a server process that has ended had read the request */
+    /* the interposer has answered, because of a deadline or a hung server: a late progress
+     * notification is dropped */
+    bool answered_for;
+    bool was_read;     /* a server process that has ended had read the request */
     bool acknowledged; /* the client has got the acknowledgement of this subscription */
     /* this subscription was sent again, and the client must not get a second acknowledgement */
     bool resent;
@@ -120,7 +122,8 @@ bool pending_has_open_request(const struct pending_table *t, const struct rpc_id
 /* Returns the oldest open request with this id, else the oldest cancelled one, else NULL.
  * *ret_type_changed: the request's id has the other JSON type, such as 7 for "7". */
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed);
-/* Returns the oldest request with this progress token, open or cancelled, or NULL. */
+/* Returns the oldest open request with this progress token, else the oldest cancelled one, else
+ * NULL. */
 struct pending *pending_find_token(struct pending_table *t, struct json_value token);
 /* Returns true if another open request has the same progress token. */
 bool pending_shares_token(const struct pending_table *t, const struct pending *p);

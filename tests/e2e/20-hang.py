@@ -2,7 +2,7 @@
 """A deadline passes in silence: the client gets an error, the server is killed and restarted."""
 import lib
 from lib import check, eq, note, request
-from misbehave import D, Event, Ready, Received, T, Wait, gone, handshake, ms, n_ms, ok, row, timed_out, tool
+from misbehave import D, Event, Ready, Received, Recorded, T, Wait, gone, handshake, ms, n_ms, ok, row, timed_out, tool
 
 HUNG = "spawn timeout hang kill exit restart spawn exit"
 DEFIANT = ["start@1=ignore:15"]     # before it is asked anything: a script may run later than SIGTERM is sent
@@ -77,6 +77,13 @@ row("a hang answers all other pending requests at once",
     play=[*(tool(f"o{i}", "hang") for i in range(20)), Received("tools/call", 20), tool(1, "freeze"), Event("spawn", 2)],
     want={1: timed_out(D, "hang"), **{f"o{i}": gone("server-killed") for i in range(20)}},
     records={1: "timeout", "o7": "server-gone"}, escalated=["hang"])
+
+row("what a server that is being killed still sends for an answered request is dropped",
+    options=["--timeout", ms(300), "--timeout", f"tool:stop={ms(D)}"], server=DEFIANT,
+    play=[tool(1, "stop"), tool(2, f"progress:3:{n_ms(1)} answer", token="p"), Wait(2),
+          Recorded("finding LIKE '%late-progress%' AND action = 'swallowed'", 3),
+          Recorded("finding LIKE '%late-answer%' AND action = 'swallowed'")],
+    want={1: timed_out(D, "hang"), 2: gone("server-killed")}, exit=(124, 137), escalated=["hang"])
 
 row("--on-hang cancel: the server gets a cancellation and stays alive", options=[*T, "--on-hang", "cancel"],
     play=[tool(1, "hang"), Wait(1), tool(2, "answer")], want={1: timed_out(D), 2: ok("1.1")},

@@ -399,6 +399,31 @@ static void test_pending_request_is_found_before_a_cancelled_one(void **state)
     pending_close(&t);
 }
 
+/* A client may use a progress token again after the request with that token was answered. */
+static void test_pending_token_finds_an_open_request_before_a_cancelled_one(void **state)
+{
+    (void)state;
+    static const char *const text[] = {
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":{"
+        "\"progressToken\":\"a\"}}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\",\"params\":{\"_meta\":{"
+        "\"progressToken\":\"a\"}}}",
+    };
+    struct json_value token = {JSON_STRING, slice_of("\"a\"")};
+    struct pending_table t;
+    struct pending *first = NULL, *second = NULL;
+    pending_open(&t);
+    assert_int_equal(add_text(&t, text[0], &first), 0);
+    assert_ptr_equal(pending_find_token(&t, token), first);
+    pending_mark_cancelled(&t, first);
+    assert_ptr_equal(pending_find_token(&t, token), first);
+    assert_int_equal(add_text(&t, text[1], &second), 0);
+    assert_ptr_equal(pending_find_token(&t, token), second);
+    pending_remove(&t, second);
+    assert_ptr_equal(pending_find_token(&t, token), first);
+    pending_close(&t);
+}
+
 static void test_pending_cancelled_requests_are_limited(void **state)
 {
     (void)state;
@@ -585,6 +610,7 @@ int main(void)
         cmocka_unit_test(test_pending_duplicate_ids_keep_their_order_when_the_table_grows),
         cmocka_unit_test(test_pending_many_requests_with_one_id_and_token_take_little_time),
         cmocka_unit_test(test_pending_request_is_found_before_a_cancelled_one),
+        cmocka_unit_test(test_pending_token_finds_an_open_request_before_a_cancelled_one),
         cmocka_unit_test(test_pending_cancelled_requests_are_limited),
         cmocka_unit_test(test_pending_lists_stay_sorted_by_age_after_any_removal),
         cmocka_unit_test(test_pending_table_at_its_count_limit_is_full_until_a_request_ends),
