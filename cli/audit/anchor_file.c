@@ -2,8 +2,8 @@
 #include "cli/audit/anchor.h"
 
 #include "base/clock.h"
+#include "base/read_all.h"
 #include "base/write_all.h"
-#include "cli/frame/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,8 +130,7 @@ int anchor_write_to_file(const struct anchoring *a, const char *path)
     if (fstat(fd, &s) == 0 && !S_ISREG(s.st_mode)) {
         buf_printf(a->error, "the anchor %s is not a regular file", path);
         st = MI_EINVAL;
-    } else if (anchor_file_lock(fd) < 0 ||
-               (errno = input_read_fd(fd, ANCHOR_FILE_MAX, &text)) != 0) {
+    } else if (anchor_file_lock(fd) < 0 || (errno = read_all(fd, ANCHOR_FILE_MAX, &text)) != 0) {
         st = errno == ENOMEM ? MI_ENOMEM : anchor_file_append_error(a, path);
     }
     if (st == 0)
@@ -150,7 +149,7 @@ int anchor_file_read(const char *path, struct buf *text, struct buf *error)
     int e = fd < 0 || fstat(fd, &s) < 0 ? errno : 0;
     bool regular = e == 0 && S_ISREG(s.st_mode);
     if (regular)
-        e = input_read_fd(fd, ANCHOR_FILE_MAX, text);
+        e = read_all(fd, ANCHOR_FILE_MAX, text);
     if (fd >= 0)
         close(fd);
     if (e == ENOENT || e == ENOMEM)

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/make_path.h"
+#include "base/read_all.h"
 #include "base/write_all.h"
-#include "cli/frame/input.h"
 #include "cli/settings/paths.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static int read_local_note_file(struct local_notes *k, const char *folder, const
     struct buf path = {0}, *text = &k->note[k->n];
     local_note_file_name(vault, name);
     buf_printf(&path, "%s/%s", folder, name);
-    int st = 0, e = path.failed ? ENOMEM : input_read_file(buf_str(&path), NOTE_MAX, text);
+    int st = 0, e = path.failed ? ENOMEM : read_all_of_file(buf_str(&path), NOTE_MAX, text);
     errno = e;
     if (e != 0 && e != ENOENT && e != ENOTDIR)
         st = e == ENOMEM ? MI_ENOMEM : report_failed_note_write("read", buf_str(&path), error);
@@ -137,7 +137,7 @@ static bool local_note_belongs_to_log(int dir, const char *name, struct slice no
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool kept = input_read_fd(fd, NOTE_MAX, &text) == 0 &&
+    bool kept = read_all(fd, NOTE_MAX, &text) == 0 &&
                 local_note_parse(buf_slice(&text), &old) == 0 &&
                 local_note_parse(note, &new) == 0 && strcmp(old.origin, new.origin) == 0 &&
                 old.size >= new.size;

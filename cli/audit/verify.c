@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/read_all.h"
 #include "cli/frame/input.h"
 #include "cli/frame/session.h"
 #include "cli/settings/paths.h"
@@ -112,7 +113,7 @@ static int add_vault_notes_in_text(struct reading *r, struct slice text)
 static int add_notes_of_file(struct reading *r)
 {
     struct buf text = {0};
-    int status = EXIT_FINE, e = input_read_file(r->path, ANCHOR_FILE_MAX, &text);
+    int status = EXIT_FINE, e = read_all_of_file(r->path, ANCHOR_FILE_MAX, &text);
     if (e != 0) {
         log_error("cannot read %s: %s", r->path, strerror(e));
         status = EXIT_TROUBLE;

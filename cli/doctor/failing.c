@@ -61,10 +61,16 @@ static bool server_ended_session(const struct query_session *s)
     return false;
 }
 
+static bool server_has_answered(const struct session_view *v)
+{
+    const int64_t *by = v->summary.by_status;
+    return by[CALL_OK] + by[CALL_TOOL_ERROR] + by[CALL_ERROR] > 0;
+}
+
 static bool server_gave_no_answer(const struct session_view *v)
 {
     const int64_t *by = v->summary.by_status;
-    if (by[CALL_OK] + by[CALL_TOOL_ERROR] + by[CALL_ERROR] > 0)
+    if (server_has_answered(v))
         return false;
     if (by[CALL_TIMEOUT] + by[CALL_SERVER_GONE] > 0)
         return true;
@@ -98,7 +104,7 @@ static void failing_count_session(struct failing_server *server, const struct qu
         server->last_seq = v->summary.last_seq;
         memcpy(server->what, buf_str(&what), size_min(what.n, WHAT_MAX - 1));
     }
-    server->done = what.n == 0 && v->summary.calls > 0;
+    server->done = what.n == 0 && server_has_answered(v);
     buf_close(&what);
 }
 

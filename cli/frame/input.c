@@ -1,42 +1,18 @@
 #include "cli/frame/input.h"
 
 #include "base/log.h"
+#include "base/read_all.h"
 #include "cli/settings/command.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #define KEY_FILE_MAX 4096
 
-int input_read_fd(int fd, size_t max, struct buf *b)
-{
-    for (ssize_t n = 1; n != 0;) {
-        if (b->n > max)
-            return EFBIG;
-        if (!buf_reserve(b, (size_t)64 << 10))
-            return ENOMEM;
-        n = read(fd, b->p + b->n, (size_t)64 << 10);
-        if (n < 0 && errno != EINTR)
-            return errno;
-        b->n += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
-int input_read_file(const char *path, size_t max, struct buf *b)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int e = fd < 0 ? errno : input_read_fd(fd, max, b);
-    if (fd >= 0)
-        close(fd);
-    return e;
-}
-
 int input_read(const char *path, size_t max, struct buf *b)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    int e = is_stdin ? input_read_fd(STDIN_FILENO, max, b) : input_read_file(path, max, b);
+    int e = is_stdin ? read_all(STDIN_FILENO, max, b) : read_all_of_file(path, max, b);
     if (e != 0)
         log_error("cannot read %s: %s", is_stdin ? "stdin" : path, strerror(e));
     return e == 0 ? EXIT_FINE : EXIT_TROUBLE;

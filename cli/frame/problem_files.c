@@ -1,7 +1,7 @@
 #include "cli/frame/problem_files.h"
 
 #include "base/grow.h"
-#include "cli/frame/input.h"
+#include "base/read_all.h"
 #include "vault/store/dir.h"
 
 #include <dirent.h>
@@ -81,7 +81,7 @@ struct slice problem_files_title(const struct problem_files *e, size_t i)
 int problem_files_read(const struct problem_files *e, const char *name, struct buf *text)
 {
     int fd = openat(e->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    int error = fd >= 0 ? input_read_fd(fd, PROBLEM_FILE_MAX, text) : errno;
+    int error = fd >= 0 ? read_all(fd, PROBLEM_FILE_MAX, text) : errno;
     if (fd >= 0)
         close(fd);
     errno = error;

@@ -1,6 +1,7 @@
 #include "cli/frame/replace.h"
 
 #include "base/os/file.h"
+#include "base/read_all.h"
 #include "base/write_all.h"
 
 #include <errno.h>
@@ -14,21 +15,6 @@ static int replace_set_error(struct replace *r, int status, const char *what, co
     buf_clear(&r->error);
     buf_printf(&r->error, "%s%s", what, remedy);
     return status;
-}
-
-static int replace_read_whole_file(int fd, struct buf *b)
-{
-    b->max = REPLACE_MAX;
-    for (;;) {
-        if (!buf_reserve(b, 64 * 1024))
-            return MI_ENOMEM;
-        ssize_t n = read(fd, b->p + b->n, 64 * 1024);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? MI_EIO : 0;
-        b->n += (size_t)n;
-    }
 }
 
 int replace_open(struct replace *r, const char *path)
@@ -46,8 +32,8 @@ int replace_open(struct replace *r, const char *path)
     else if (st == 0 && (uintmax_t)r->was.st_size > REPLACE_MAX - 128 * 1024)
         st = replace_set_error(r, MI_EINVAL,
                                "the file is larger than 64 MiB; expected a configuration file", "");
-    else if (st == 0)
-        st = replace_read_whole_file(fd, &r->text);
+    else if (st == 0 && (errno = read_all(fd, REPLACE_MAX, &r->text)) != 0)
+        st = errno == ENOMEM ? MI_ENOMEM : MI_EIO;
     if (st == MI_EIO)
         (void)replace_set_error(r, st, strerror(errno), "");
     close(fd);

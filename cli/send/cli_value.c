@@ -1,11 +1,11 @@
 #include "cli/send/cli_value.h"
 
 #include "base/grow.h"
+#include "base/read_all.h"
 #include "base/text.h"
 #include "wire/json/scan.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -48,38 +48,16 @@ static bool slice_is_utf8_without_nul(struct slice s)
     return true;
 }
 
-static int read_fd(int fd, struct buf *b)
-{
-    for (;;) {
-        if (b->n > CLI_VALUE_MAX) {
-            errno = EFBIG;
-            return MI_EIO;
-        }
-        if (!buf_reserve(b, (size_t)64 << 10))
-            return MI_ENOMEM;
-        ssize_t n = read(fd, b->p + b->n, (size_t)64 << 10);
-        if (n > 0)
-            b->n += (size_t)n;
-        else if (n == 0)
-            return 0;
-        else if (errno != EINTR)
-            return MI_EIO;
-    }
-}
-
 static int cli_value_read_file(const char *path, struct buf *b, struct buf *error)
 {
-    bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    int st = fd >= 0 ? read_fd(fd, b) : MI_EIO;
-    if (st == MI_EIO) {
-        buf_adds(error, "cannot read ");
-        text_append_visible(error, slice_of(path));
-        buf_printf(error, ": %s", strerror(errno));
-    }
-    if (fd >= 0 && !is_stdin)
-        close(fd);
-    return st == MI_EIO ? MI_EINVAL : st;
+    int e = strcmp(path, "-") == 0 ? read_all(STDIN_FILENO, CLI_VALUE_MAX, b)
+                                   : read_all_of_file(path, CLI_VALUE_MAX, b);
+    if (e == 0 || e == ENOMEM)
+        return e == 0 ? 0 : MI_ENOMEM;
+    buf_adds(error, "cannot read ");
+    text_append_visible(error, slice_of(path));
+    buf_printf(error, ": %s", strerror(e));
+    return MI_EINVAL;
 }
 
 static int read_value(struct cli_value *g, const char *value, struct buf *error)

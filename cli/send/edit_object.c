@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/os/spawn.h"
+#include "base/read_all.h"
 #include "base/text.h"
 #include "base/write_all.h"
 #include "cli/frame/ask.h"
@@ -44,21 +45,9 @@ static bool make_directory(struct edited_file *p)
 /* Reads the file. Opens it again, because some editors write a new file and rename it. */
 static bool read_edited_text(const struct edited_file *p, struct buf *b)
 {
-    int fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    ssize_t n = 1;
     buf_clear(b);
-    while (fd >= 0 && n > 0 && b->n <= EDITED_MAX && buf_reserve(b, 65536)) {
-        n = read(fd, b->p + b->n, 65536);
-        if (n > 0)
-            b->n += (size_t)n;
-    }
-    if (b->failed)
-        errno = ENOMEM;
-    else if (b->n > EDITED_MAX)
-        errno = EFBIG;
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0 && n == 0;
+    errno = read_all_of_file(p->path, EDITED_MAX, b);
+    return errno == 0;
 }
 
 /* ---- the editor ---- */

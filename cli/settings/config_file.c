@@ -2,6 +2,7 @@
 
 #include "base/grow.h"
 #include "base/nearest.h"
+#include "base/read_all.h"
 #include "cli/settings/option_value.h"
 #include "cli/settings/paths.h"
 #include "proxy/session/deadline.h"
@@ -10,9 +11,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* ---- keys ---- */
 
@@ -299,29 +298,6 @@ static int settings_take_text(struct settings *s, const char *path, char *text, 
 
 /* ---- the file ---- */
 
-/* Reads the whole file into `b`. Returns 0, MI_ENOENT or MI_EIO. */
-static int read_configuration_file(const char *path, struct buf *b)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR ? MI_ENOENT : MI_EIO;
-    ssize_t n = 1;
-    while (n > 0 && b->n <= CONFIG_FILE_MAX) {
-        if (!buf_reserve(b, 4096)) {
-            errno = ENOMEM;
-            n = -1;
-            break;
-        }
-        n = read(fd, b->p + b->n, 4096);
-        if (n > 0)
-            b->n += (size_t)n;
-    }
-    int e = b->n > CONFIG_FILE_MAX ? EFBIG : n < 0 ? errno : 0;
-    close(fd);
-    errno = e;
-    return e == 0 ? 0 : MI_EIO;
-}
-
 int settings_read_file(struct settings *s, struct buf *error)
 {
     const char *named = opt_get(&s->set, "config");
@@ -330,11 +306,11 @@ int settings_read_file(struct settings *s, struct buf *error)
         return 0; /* without a home directory there is no default file */
     if (path == NULL)
         return MI_ENOMEM;
-    int st = read_configuration_file(path, &s->file);
-    if (st == MI_EIO || (st == MI_ENOENT && named != NULL)) {
-        buf_printf(error, "cannot read configuration %s: %s", path, strerror(errno));
-    } else if (st == MI_ENOENT) {
-        st = 0;
+    int st = 0, e = read_all_of_file(path, CONFIG_FILE_MAX, &s->file);
+    bool is_missing = e == ENOENT || e == ENOTDIR;
+    if (e != 0 && !(is_missing && named == NULL)) { /* the default file need not exist */
+        buf_printf(error, "cannot read configuration %s: %s", path, strerror(e));
+        st = MI_EIO;
     } else if (memchr(buf_str(&s->file), '\0', s->file.n) != NULL) {
         buf_printf(error, "%s: not a text file: it contains a NUL byte", path);
         st = MI_EINVAL;

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/grow.h"
-#include "cli/frame/input.h"
+#include "base/read_all.h"
 #include "cli/settings/paths.h"
 
 #include <errno.h>
@@ -283,7 +283,7 @@ static bool plugin_version_is_installed(const char *path)
     if (version == NULL)
         return true;
     buf_printf(&name, "%.*s/plugins/installed_plugins.json", (int)(cache - path), path);
-    bool known = !name.failed && input_read_file(buf_str(&name), LIST_MAX, &list) == 0;
+    bool known = !name.failed && read_all_of_file(buf_str(&name), LIST_MAX, &list) == 0;
     buf_clear(&name);
     buf_printf(&name, "\"%.*s\"", (int)(version - path), path);
     bool found = !known || strstr(buf_str(&list), buf_str(&name)) != NULL;

@@ -507,6 +507,14 @@ def _(t):
     check(re.match(r"broken: in its last 2 sessions, the newest \S+ ago, the server answered no request; the last error was: .*no module", broken), broken)
     check(re.match(r"nowhere: in its last session, \S+ ago, the server could not be started; the last error was: cannot find the server '/opt/gone/", nowhere), nowhere)
     check("servers" not in doctor(t, "--quick"), "--quick")
+    p = t.proxy("--name", "broken")     # nothing is answered yet: the failures before it still count
+    p.client.send(hello.strip())
+    p.server.recv()
+    lib.wait_until(lambda: t.rows("SELECT count(*) FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.ended_at_us IS NULL")[0][0], 5,
+                   "the open session in the vault")
+    eq(sorted(text.split(":")[0] for text, _ in servers(t)), ["broken", "crashing", "nowhere"], "with an open session")
+    p.client.close_write()
+    p.wait()
     for name in ("nowhere", "broken", "crashing"):
         t.proxy("--name", name).initialize().end()
     eq(doctor(t)["servers"], [("ok", "no server failed in its last session of the last 7 days", None)], "after sessions that did not fail")

@@ -82,6 +82,11 @@ static bool tool_open(struct tool *ret, struct slice name, struct slice text)
     return true;
 }
 
+static size_t get_tool_size(const struct tool *tool)
+{
+    return tool->name.n + tool->text.n;
+}
+
 /* Removes the tools that are not in the new list. */
 static void tools_remove_unlisted(struct tools *t)
 {
@@ -91,7 +96,7 @@ static void tools_remove_unlisted(struct tools *t)
             t->tool[kept++] = t->tool[i];
             continue;
         }
-        t->bytes -= t->tool[i].name.n + t->tool[i].text.n;
+        t->bytes -= get_tool_size(&t->tool[i]);
         tool_close(&t->tool[i]);
     }
     t->n = kept;
@@ -100,10 +105,10 @@ static void tools_remove_unlisted(struct tools *t)
 
 static void tools_add_or_replace(struct tools *t, struct slice name, struct slice text)
 {
-    size_t at;
+    size_t at, size = name.n + text.n;
     struct tool new;
     bool known = tools_find_index_of_name(t, name, &at);
-    bool full = t->n == TOOLS_MAX || name.n + text.n > TOOLS_BYTES_MAX - t->bytes;
+    bool full = t->n == TOOLS_MAX || size > TOOLS_BYTES_MAX - t->bytes;
     if (!known && full && t->swept != t->generation) {
         tools_remove_unlisted(t);
         /* find the index at which to insert the tool, because removing tools has changed it */
@@ -113,14 +118,15 @@ static void tools_add_or_replace(struct tools *t, struct slice name, struct slic
         t->tool[at].generation = t->generation;
         return;
     }
-    if (name.n + text.n > TOOLS_BYTES_MAX - t->bytes ||
+    size_t others = t->bytes - (known ? get_tool_size(&t->tool[at]) : 0);
+    if (size > TOOLS_BYTES_MAX - others ||
         (!known && !(t->n < TOOLS_MAX && GROW(t->tool, t->n, t->cap))) ||
         !tool_open(&new, name, text)) {
         t->overflow = true;
         return;
     }
     if (known) {
-        t->bytes -= t->tool[at].name.n + t->tool[at].text.n;
+        t->bytes = others;
         tool_close(&t->tool[at]);
     } else {
         memmove(&t->tool[at + 1], &t->tool[at], (t->n - at) * sizeof *t->tool);

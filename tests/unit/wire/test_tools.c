@@ -97,6 +97,23 @@ static void test_tools_oversized_list_is_never_complete(void **state)
     tools_close(&t);
 }
 
+static void test_tools_new_definition_counts_instead_of_the_old_one(void **state)
+{
+    (void)state;
+    struct tools t = {0};
+    for (char c = 'a'; c <= 'c'; c++) {
+        struct buf list = {0};
+        buf_adds(&list, "{'tools':[{'name':'big','description':'");
+        for (size_t i = 0; i < TOOLS_BYTES_MAX / 4 * 3; i++)
+            buf_addc(&list, c);
+        buf_adds(&list, "'}]}");
+        page(&t, buf_str(&list), 0);
+        assert_true(has(&t, "big") && tools_are_complete(&t));
+        buf_close(&list);
+    }
+    tools_close(&t);
+}
+
 /* Each tool beyond the limit would look for old tools in all others: 300,000 took 3 s, four million half a minute. */
 static void test_tools_beyond_the_limit_take_linear_time(void **state)
 {
@@ -121,6 +138,7 @@ int main(void)
         cmocka_unit_test(test_tools_list_is_complete_with_its_last_page),
         cmocka_unit_test(test_tools_schema_is_compiled_once_per_definition),
         cmocka_unit_test(test_tools_oversized_list_is_never_complete),
+        cmocka_unit_test(test_tools_new_definition_counts_instead_of_the_old_one),
         cmocka_unit_test(test_tools_beyond_the_limit_take_linear_time),
     };
     return cmocka_run_group_tests_name("tools", tests, NULL, NULL);
