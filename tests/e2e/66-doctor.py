@@ -514,6 +514,7 @@ def _(t):
                    "the open session in the vault")
     eq(sorted(text.split(":")[0] for text, _ in servers(t)), ["broken", "crashing", "nowhere"], "with an open session")
     p.client.close_write()
+    p.server.close()
     p.wait()
     for name in ("nowhere", "broken", "crashing"):
         t.proxy("--name", name).initialize().end()
