@@ -1,4 +1,4 @@
-#include "base/when.h"
+#include "base/time_point.h"
 
 #include "base/units.h"
 
@@ -8,7 +8,7 @@
 #define SECOND_US ((int64_t)1000000)
 
 /* Returns the start, in local time, of the day that was `days` days ago. */
-static int64_t midnight_days_ago(int64_t now_us, int days)
+static int64_t get_midnight_days_ago(int64_t now_us, int days)
 {
     time_t s = (time_t)(now_us / SECOND_US);
     struct tm tm = {0};
@@ -95,15 +95,15 @@ static int read_date(const char *text, int64_t *ret_us)
     return 0;
 }
 
-int when_parse(const char *text, int64_t now_us, int64_t *ret_us)
+int time_point_parse_text(const char *text, int64_t now_us, int64_t *ret_us)
 {
     int64_t ago_us;
     if (strcmp(text, "now") == 0)
         *ret_us = now_us;
     else if (strcmp(text, "today") == 0)
-        *ret_us = midnight_days_ago(now_us, 0);
+        *ret_us = get_midnight_days_ago(now_us, 0);
     else if (strcmp(text, "yesterday") == 0)
-        *ret_us = midnight_days_ago(now_us, 1);
+        *ret_us = get_midnight_days_ago(now_us, 1);
     else if (text[strspn(text, "0123456789")] != '\0' && units_parse_duration(text, &ago_us) == 0)
         *ret_us = now_us - ago_us;
     else
