@@ -104,7 +104,7 @@ static void add_escaped_control_char(struct buf *b, char c)
 
 /* Skips an escape. p points to the backslash. A wrong escape is not repaired: `C:\new` has two
  * readings. */
-static const char *skip_escape(struct json_repair_line *l, const char *p)
+static const char *json_repair_skip_escape(struct json_repair_line *l, const char *p)
 {
     static const char hex[] = "0123456789abcdefABCDEF";
     if (++p == l->end || memchr("\"\\/bfnrtu", *p, 9) == NULL)
@@ -127,7 +127,7 @@ static const char *json_repair_read_string(struct json_repair_line *l, const cha
         unsigned char c = (unsigned char)*p;
         size_t n = c >= 0x80 ? text_utf8_len(p, (size_t)(l->end - p)) : 1;
         if (c == '\\') {
-            if ((p = skip_escape(l, p)) == NULL)
+            if ((p = json_repair_skip_escape(l, p)) == NULL)
                 return NULL;
         } else if (n > 0 && c >= 0x20) {
             p += n;
@@ -172,7 +172,7 @@ static const char *json_repair_read_bare_word(struct json_repair_line *l, const 
     return p;
 }
 
-static bool may_close_container(const struct json_repair *m, char c)
+static bool json_repair_may_close_container(const struct json_repair *m, char c)
 {
     if (m->open.depth == 0 || nesting_is_in_object(&m->open) != (c == '}'))
         return false;
@@ -181,7 +181,7 @@ static bool may_close_container(const struct json_repair *m, char c)
 }
 
 /* Handles one of the characters {}[],: at p. */
-static const char *json_repair_read_structural(struct json_repair_line *l, const char *p)
+static const char *json_repair_read_punctuation(struct json_repair_line *l, const char *p)
 {
     struct json_repair *m = l->m;
     switch (*p) {
@@ -195,7 +195,7 @@ static const char *json_repair_read_structural(struct json_repair_line *l, const
         break;
     case '}':
     case ']':
-        if (!may_close_container(m, *p))
+        if (!json_repair_may_close_container(m, *p))
             return json_repair_set_flaw_offset(l, p);
         m->open.depth--;
         m->expect = m->open.depth > 0 ? EXPECT_COMMA : EXPECT_NOTHING;
@@ -220,7 +220,7 @@ static const char *json_repair_read_token(struct json_repair_line *l, const char
     bool key = m->expect == EXPECT_FIRST_KEY || m->expect == EXPECT_KEY;
     bool value = m->expect == EXPECT_FIRST_VALUE || m->expect == EXPECT_VALUE;
     if (memchr("{}[],:", *p, 6) != NULL)
-        return json_repair_read_structural(l, p);
+        return json_repair_read_punctuation(l, p);
     if (*p == '"' && (key || value)) {
         m->is_key = key;
         m->expect = EXPECT_STRING;
@@ -230,7 +230,7 @@ static const char *json_repair_read_token(struct json_repair_line *l, const char
     return value ? json_repair_read_bare_word(l, p) : json_repair_set_flaw_offset(l, p);
 }
 
-static void cut_trailing_text(struct json_repair_line *l, const char *p)
+static void json_repair_cut_trailing_text(struct json_repair_line *l, const char *p)
 {
     const char *end = l->end;
     while (p < end && (*p == ' ' || *p == '\t' || *p == '\r'))
@@ -288,7 +288,7 @@ enum json_repair_result json_repair_add_line(struct json_repair *m, struct slice
     if (p == NULL)
         return JSON_REPAIR_FLAWED;
     if (m->expect == EXPECT_NOTHING)
-        cut_trailing_text(&l, p);
+        json_repair_cut_trailing_text(&l, p);
     m->taken += line.n;
     return m->expect == EXPECT_NOTHING ? JSON_REPAIR_WHOLE
            : m->expect == EXPECT_ROOT  ? JSON_REPAIR_FLAWED

@@ -201,7 +201,7 @@ static void add_session_details(struct verify_output *r, const struct audit_sess
     }
 }
 
-static void print_counts(struct verify_output *r)
+static void print_session_counts(struct verify_output *r)
 {
     static const enum audit_status order[] = {AUDIT_TAMPERED,     AUDIT_INCOMPLETE, AUDIT_VALID,
                                               AUDIT_NOT_ANCHORED, AUDIT_REDACTED,   AUDIT_OPEN,
@@ -220,7 +220,7 @@ static void print_counts(struct verify_output *r)
     out_fill_line(o, from, 2);
 }
 
-static void print_log_outcome(struct verify_output *r, const struct audit_vault *v)
+static void print_log_summary(struct verify_output *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;
     size_t from = o->b.n;
@@ -262,7 +262,7 @@ static const char *verify_output_get_verdict_name(const struct verify_output *r)
 }
 
 /* Prints what was compared with the log and the checkpoints, and what was not. */
-static void print_what_was_compared(struct verify_output *r, const struct audit_vault *v)
+static void print_compared_parts(struct verify_output *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;
     uint64_t covered = r->tests - r->n[AUDIT_NOT_COVERED] - r->n[AUDIT_REMOVING];
@@ -340,11 +340,11 @@ static int verify_output_print_text(struct verify_output *r, const struct audit_
     if (r->shown > 0)
         out_end_line(o);
     if (!v->stopped) {
-        print_counts(r);
-        print_log_outcome(r, v);
+        print_session_counts(r);
+        print_log_summary(r, v);
     }
     if (!v->stopped && v->has_log)
-        print_what_was_compared(r, v);
+        print_compared_parts(r, v);
     print_verdict(r, v);
     return fine && !r->details.failed ? EXIT_FINE : EXIT_TROUBLE;
 }

@@ -48,7 +48,7 @@ static void call_audit_set_fault(struct call_audit *x, enum audit_kind kind, int
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 /* The columns of SNAPSHOT_CALLS are the id, then the fields. */
-static bool row_equals_call(sqlite3_stmt *q, const struct call *c)
+static bool call_audit_row_equals_call(sqlite3_stmt *q, const struct call *c)
 {
     for (size_t i = 0; i < fields_of_call.n; i++) {
         struct cell is = db_get_cell(q, (int)i + 1), want = field_get(&fields_of_call.list[i], c);
@@ -60,7 +60,7 @@ static bool row_equals_call(sqlite3_stmt *q, const struct call *c)
 
 /* Removes the next call whose seq is at most `to` from the set, and returns the call; NULL if there
  * is none. */
-static const struct call *take_next_call(struct call_audit *x, int64_t to)
+static const struct call *call_audit_take_next_call(struct call_audit *x, int64_t to)
 {
     const struct call_set *s = &x->set;
     return s->first < s->n && s->call[s->first].seq <= to
@@ -69,18 +69,18 @@ static const struct call *take_next_call(struct call_audit *x, int64_t to)
 }
 
 /* Compares the calls from seq x->from to seq `to` with their rows. */
-static int compare_call_rows(struct call_audit *x, struct snapshot *s, int64_t to)
+static int call_audit_compare_rows(struct call_audit *x, struct snapshot *s, int64_t to)
 {
     sqlite3_stmt *q;
     int st = snapshot_begin_query(s, SNAPSHOT_CALLS, schema_message_id(x->id, (uint64_t)x->from),
                                   schema_message_id(x->id, (uint64_t)to), &q);
     if (st < 0)
         return st;
-    const struct call *c = take_next_call(x, to);
+    const struct call *c = call_audit_take_next_call(x, to);
     int rc;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
         int64_t seq = sqlite3_column_int64(q, 0) & SCHEMA_SEQ_MAX;
-        for (; c != NULL && c->seq < seq; c = take_next_call(x, to))
+        for (; c != NULL && c->seq < seq; c = call_audit_take_next_call(x, to))
             call_audit_set_fault(x, AUDIT_REMOVED, c->seq,
                                  "the call's row in the table calls is missing");
         if (c == NULL || c->seq > seq) {
@@ -88,25 +88,25 @@ static int compare_call_rows(struct call_audit *x, struct snapshot *s, int64_t t
                                  "the table calls has it, and no message is its request");
             continue;
         }
-        if (!row_equals_call(q, c))
+        if (!call_audit_row_equals_call(q, c))
             call_audit_set_fault(
                 x, AUDIT_CHANGED, seq,
                 "the call's row in the table calls is not what the call's messages say");
-        c = take_next_call(x, to);
+        c = call_audit_take_next_call(x, to);
     }
-    for (; c != NULL; c = take_next_call(x, to))
+    for (; c != NULL; c = call_audit_take_next_call(x, to))
         call_audit_set_fault(x, AUDIT_REMOVED, c->seq,
                              "the call's row in the table calls is missing");
     return db_finish_statement(&s->d, q, rc);
 }
 
 /* Compares rows up to seq `to`, in a transaction of its own unless the caller has opened one. */
-static int compare_calls_up_to_seq(struct call_audit *x, struct snapshot *s, int64_t to)
+static int call_audit_compare_rows_up_to_seq(struct call_audit *x, struct snapshot *s, int64_t to)
 {
     int st = to >= x->from ? db_begin(&s->d) : 0;
     if (st < 0 || to < x->from)
         return st;
-    st = db_end(&s->d, compare_call_rows(x, s, to));
+    st = db_end(&s->d, call_audit_compare_rows(x, s, to));
     x->from = to + 1;
     if (x->set.first == x->set.n)
         call_set_clear(&x->set);
@@ -119,15 +119,16 @@ int call_audit_compare_finished_calls(struct call_audit *x, struct snapshot *s)
     size_t i = set->first;
     while (i < set->n && set->call[i].closing_seq != 0)
         i++;
-    return x->filled ? compare_calls_up_to_seq(x, s, i < set->n ? set->call[i].seq - 1 : x->read)
+    return x->filled ? call_audit_compare_rows_up_to_seq(
+                           x, s, i < set->n ? set->call[i].seq - 1 : x->read)
                      : 0;
 }
 
 /* Reports rows in the table `calls` if the calls of the session were not written completely. Such
  * rows are allowed only in a long session that has ended: its calls are written in several
  * transactions, those of other sessions in one. */
-static int report_unfilled_rows(struct call_audit *x, struct snapshot *s, bool ended,
-                                int64_t messages)
+static int call_audit_report_unfilled_rows(struct call_audit *x, struct snapshot *s, bool ended,
+                                           int64_t messages)
 {
     bool has = false;
     int64_t first;
@@ -145,6 +146,6 @@ static int report_unfilled_rows(struct call_audit *x, struct snapshot *s, bool e
 int call_audit_compare_remaining_rows(struct call_audit *x, struct snapshot *s, bool ended,
                                       int64_t messages)
 {
-    return x->filled ? compare_calls_up_to_seq(x, s, SCHEMA_SEQ_MAX)
-                     : report_unfilled_rows(x, s, ended, messages);
+    return x->filled ? call_audit_compare_rows_up_to_seq(x, s, SCHEMA_SEQ_MAX)
+                     : call_audit_report_unfilled_rows(x, s, ended, messages);
 }

@@ -138,7 +138,7 @@ static int session_audit_collect_seals(struct session_audit *c)
 }
 
 /* Compares the session's row with the session's leaves. */
-static void compare_session_row_with_log(struct session_audit *c)
+static void session_audit_compare_row_with_log(struct session_audit *c)
 {
     bool sealed = c->log.seals != TRAIL_NONE;
     if (!c->log.opened)
@@ -172,7 +172,7 @@ static int session_audit_load_session(struct session_audit *c)
                              : 0;
     int done = db_finish_statement(&c->source->d, q, rc);
     if (st == 0 && done == 0 && session_audit_can_be_verified(c)) {
-        compare_session_row_with_log(c);
+        session_audit_compare_row_with_log(c);
         st = session_audit_collect_seals(c);
         if (st == 0)
             st = call_audit_begin_session(&c->calls, c->source, c->id);
@@ -187,7 +187,7 @@ static const struct trail_leaf *session_audit_get_last_seal(const struct session
     return c->log.seals != TRAIL_NONE ? &c->trail->leaf[c->log.seals] : NULL;
 }
 
-static void compare_record_count(struct session_audit *c)
+static void session_audit_compare_record_count(struct session_audit *c)
 {
     const struct trail_leaf *seal = session_audit_get_last_seal(c);
     int64_t n = 1 + c->messages + (int64_t)c->event_n;
@@ -219,7 +219,7 @@ static void compare_record_count(struct session_audit *c)
     }
 }
 
-static int compare_tree_with_seal(struct session_audit *c)
+static int session_audit_compare_tree(struct session_audit *c)
 {
     struct buf tree = {0};
     if (c->seal_at < c->seal_n)
@@ -236,7 +236,7 @@ static int compare_tree_with_seal(struct session_audit *c)
     return st;
 }
 
-static void compare_end_with_seal(struct session_audit *c)
+static void session_audit_compare_end(struct session_audit *c)
 {
     const struct trail_leaf *seal = session_audit_get_last_seal(c);
     if (!c->ended) {
@@ -265,7 +265,7 @@ static int session_audit_compare_all_records(struct session_audit *c, const stru
 {
     struct audit_wrong w = {AUDIT_NOTHING, "", ""};
     const struct finding_added *left = findings_find_one_without_message(&c->findings);
-    compare_record_count(c);
+    session_audit_compare_record_count(c);
     if (left != NULL) {
         char record[32];
         snprintf(record, sizeof record, "event %lld", (long long)left->place);
@@ -281,8 +281,8 @@ static int session_audit_compare_all_records(struct session_audit *c, const stru
         SESSION_AUDIT_ADD_FAULT(c, SESSION_FAULT_OPENED, AUDIT_EXCHANGED, "session",
                                 "the record is not the one with which the log opened the session");
     if (st == 0)
-        st = compare_tree_with_seal(c);
-    compare_end_with_seal(c);
+        st = session_audit_compare_tree(c);
+    session_audit_compare_end(c);
     return st;
 }
 
@@ -305,7 +305,7 @@ static int session_audit_check_records(struct session_audit *c)
 /* Reports a session that is removed according to the log, but whose first messages or whose row is
  * still there. `prune` adds the leaf in the transaction that removes the first messages, and
  * removes the session's row together with the last messages. */
-static int report_session_not_removed(struct session_audit *c)
+static int session_audit_report_not_removed(struct session_audit *c)
 {
     int64_t first;
     bool has;
@@ -333,7 +333,7 @@ static int session_audit_check_session_once(struct session_audit *c, int64_t id,
     if (st == 0 && session_audit_can_be_verified(c))
         st = session_audit_check_records(c);
     else if (st == 0 && c->log.opened)
-        st = report_session_not_removed(c);
+        st = session_audit_report_not_removed(c);
     return *whole ? db_end(&c->source->d, st) : st;
 }
 

@@ -157,7 +157,8 @@ static int open_session_bodies_file(struct session_audit *c)
     return fstat(c->body_fd, &st) != 0 ? MI_EIO : S_ISREG(st.st_mode) ? 0 : MI_EINVAL;
 }
 
-static int hash_body(struct session_audit *c, struct record *r, int64_t offset, int64_t length)
+static int walk_hash_body_of_file(struct session_audit *c, struct record *r, int64_t offset,
+                                  int64_t length)
 {
     static char part[256 << 10];
     record_add_length(r, (uint64_t)length);
@@ -195,7 +196,7 @@ static int walk_add_large_body(struct session_audit *c, struct record *r, int64_
     if (st == 0)
         c->body_bytes += length;
     if (st == 0)
-        st = hash_body(c, r, offset, length);
+        st = walk_hash_body_of_file(c, r, offset, length);
     if (st == MI_EIO)
         buf_printf(c->source->d.error, "cannot read %s/" VAULT_BODIES "/%s: %s", c->source->path,
                    c->uid, strerror(errno));

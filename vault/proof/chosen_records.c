@@ -27,7 +27,7 @@ static int proof_set_record_commitment(struct proof *p, sqlite3_stmt *s, int col
                : proof_refuse_damaged_session(p);
 }
 
-static int read_session_commitment(struct proof *p)
+static int proof_read_session_commitment(struct proof *p)
 {
     sqlite3_stmt *s = proof_prepare_statement(
         p, "SELECT " FIRST("'session'", "s.commitment") " FROM sessions s WHERE id = ?1",
@@ -39,7 +39,7 @@ static int read_session_commitment(struct proof *p)
     return read < 0 ? read : st;
 }
 
-static int read_event_commitments(struct proof *p)
+static int proof_read_event_commitments(struct proof *p)
 {
     /* clang-format off */
     static const char sql[] = "SELECT id, place, " FIRST("'event ' || place", "e.commitment")
@@ -60,7 +60,7 @@ static int read_event_commitments(struct proof *p)
 
 /* Reads the commitments of messages. In the tree, the session and each event have their own
  * positions. All other positions belong to the messages, in the order of seq. */
-static int read_message_commitments(struct proof *p)
+static int proof_read_message_commitments(struct proof *p)
 {
     /* clang-format off */
     static const char sql[] = "SELECT seq, " FIRST("'message ' || seq", "m.commitment")
@@ -86,7 +86,7 @@ static int read_message_commitments(struct proof *p)
 /* ---- the records of the bundle -------------------------------------------------------------- */
 
 /* Chooses the message with p->what->seq, and all messages of the same request. */
-static int choose_call_messages(struct proof *p)
+static int proof_choose_call_messages(struct proof *p)
 {
     static const char sql[] =
         "WITH r(seq) AS (SELECT coalesce(request_seq, seq) FROM messages"
@@ -122,16 +122,16 @@ int proof_choose_records(struct proof *p)
     p->row = calloc(p->records, sizeof *p->row);
     if (p->commitment == NULL || p->row == NULL)
         return MI_ENOMEM;
-    int st = read_session_commitment(p);
+    int st = proof_read_session_commitment(p);
     if (st == 0)
-        st = read_event_commitments(p);
+        st = proof_read_event_commitments(p);
     if (st == 0)
-        st = read_message_commitments(p);
+        st = proof_read_message_commitments(p);
     if (st < 0)
         return st;
     p->row[0].wanted = true;
     if (p->what->seq != 0)
-        return choose_call_messages(p);
+        return proof_choose_call_messages(p);
     for (uint64_t i = 0; i < p->records; i++)
         p->row[i].wanted = true;
     return 0;

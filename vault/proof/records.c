@@ -9,7 +9,7 @@
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-static void proof_add_column(struct bundle_out *o, sqlite3_stmt *s, int i)
+static void proof_add_column_as_field(struct bundle_out *o, sqlite3_stmt *s, int i)
 {
     if (sqlite3_column_type(s, i) == SQLITE_INTEGER)
         bundle_write_number(o, sqlite3_column_int64(s, i));
@@ -17,17 +17,17 @@ static void proof_add_column(struct bundle_out *o, sqlite3_stmt *s, int i)
         bundle_write_field(o, connect_column(s, i));
 }
 
-static void proof_add_columns(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
+static void proof_add_columns_as_fields(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
 {
     for (int i = first; i < first + n; i++)
-        proof_add_column(o, s, i);
+        proof_add_column_as_field(o, s, i);
 }
 
 /* Adds the fields of a record. Column 0 is the salt; each later column is a field. */
 static void proof_add_record_fields(struct bundle_out *o, sqlite3_stmt *s, enum bundle_kind kind)
 {
     int n = (int)bundle_shape[kind].n;
-    proof_add_columns(o, s, 1, n + commitment_count_tail_columns(s, 1 + n, kind));
+    proof_add_columns_as_fields(o, s, 1, n + commitment_count_tail_columns(s, 1 + n, kind));
 }
 
 /* Adds a finding as it was first stored, without the names that were added later. */
@@ -50,7 +50,7 @@ static int proof_add_message_finding(struct proof *p, struct bundle_out *o, int6
 static int proof_add_message_body(struct proof *p, struct bundle_out *o, sqlite3_stmt *s, int body)
 {
     if (sqlite3_column_type(s, body + 2) == SQLITE_NULL) {
-        proof_add_column(o, s, body);
+        proof_add_column_as_field(o, s, body);
         return 0;
     }
     struct query_message m = {.is_large = true,
@@ -68,12 +68,12 @@ static int proof_add_message_body(struct proof *p, struct bundle_out *o, sqlite3
 static int proof_add_message(struct proof *p, struct bundle_out *o, sqlite3_stmt *s)
 {
     enum { FIRST = 1, BODY = FIRST + COMMITMENT_MESSAGE_N };
-    proof_add_columns(o, s, FIRST, COMMITMENT_MESSAGE_FINDING);
+    proof_add_columns_as_fields(o, s, FIRST, COMMITMENT_MESSAGE_FINDING);
     int st = proof_add_message_finding(p, o, sqlite3_column_int64(s, FIRST),
                                        connect_column(s, FIRST + COMMITMENT_MESSAGE_FINDING));
     if (st == 0)
         st = proof_add_message_body(p, o, s, BODY);
-    proof_add_columns(
+    proof_add_columns_as_fields(
         o, s, FIRST + COMMITMENT_MESSAGE_TAIL,
         commitment_count_tail_columns(s, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     return st;
@@ -172,7 +172,7 @@ static const char lines_sql[] =
 /* Whether the bundle has the record with this name. leaf: number of the leaf that replaced the
  * record's commitment. The bundle has the record `end` only if this leaf was added after the
  * seal. */
-static bool bundle_has_record(const struct proof *p, struct slice name, int64_t leaf)
+static bool proof_has_record(const struct proof *p, struct slice name, int64_t leaf)
 {
     char other[32];
     if (slice_is(name, "end"))
@@ -189,8 +189,8 @@ static bool bundle_has_record(const struct proof *p, struct slice name, int64_t 
     return false;
 }
 
-static void write_redaction_line(struct bundle_out *o, struct slice name, const struct digest *old,
-                                 const struct digest *now)
+static void proof_write_redaction_line(struct bundle_out *o, struct slice name,
+                                       const struct digest *old, const struct digest *now)
 {
     char line[64 + 2 * DIGEST_HEX], a[DIGEST_HEX + 1], b[DIGEST_HEX + 1];
     digest_hex(old, a);
@@ -201,8 +201,8 @@ static void write_redaction_line(struct bundle_out *o, struct slice name, const 
 
 /* If o is NULL, chooses the leaf of the current row; otherwise writes the line of the row, if its
  * leaf was chosen. *open: number of the leaf whose lines are being written; -1: none. */
-static int choose_or_write_redaction(struct proof *p, struct bundle_out *o, sqlite3_stmt *s,
-                                     int64_t *open)
+static int proof_choose_or_write_redaction(struct proof *p, struct bundle_out *o, sqlite3_stmt *s,
+                                           int64_t *open)
 {
     struct digest old, now;
     int64_t n = sqlite3_column_int64(s, 0);
@@ -212,7 +212,7 @@ static int choose_or_write_redaction(struct proof *p, struct bundle_out *o, sqli
         if (p->leaf[i].n == n && p->leaf[i].type == LEAF_REDACT)
             l = &p->leaf[i];
     if (o == NULL) {
-        bool has = bundle_has_record(p, name, n);
+        bool has = proof_has_record(p, name, n);
         if (has && l == NULL)
             return proof_set_error(p,
                                    "the session was redacted after the checkpoint of %lld leaves; "
@@ -233,7 +233,7 @@ static int choose_or_write_redaction(struct proof *p, struct bundle_out *o, sqli
         bundle_begin_redaction(o, (uint64_t)n);
         *open = n;
     }
-    write_redaction_line(o, name, &old, &now);
+    proof_write_redaction_line(o, name, &old, &now);
     return 0;
 }
 
@@ -243,7 +243,7 @@ int proof_add_redactions(struct proof *p, struct bundle_out *o)
     int rc = SQLITE_DONE, st = 0;
     sqlite3_stmt *s = proof_prepare_statement(p, lines_sql, p->what->session_id);
     while (st == 0 && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        st = choose_or_write_redaction(p, o, s, &open);
+        st = proof_choose_or_write_redaction(p, o, s, &open);
     if (open >= 0)
         bundle_end_redaction(o);
     int read = proof_finish_statement(p, s, rc);
