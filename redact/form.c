@@ -1,6 +1,6 @@
 #include "redact/form.h"
 #include "base/chars.h"
-#include "redact/place.h"
+#include "redact/member_value.h"
 #include "redact/walk.h"
 #include "wire/json/text.h"
 #include <stdio.h>

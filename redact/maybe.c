@@ -1,6 +1,6 @@
 /* maybe.c - quick tests of whether a string must be searched for JSON that has names of secrets. */
+#include "redact/member_value.h"
 #include "redact/option.h"
-#include "redact/place.h"
 #include "redact/read.h"
 #include "redact/walk.h"
 
@@ -88,7 +88,7 @@ static bool quoted_text_may_be_secret(const struct redact *r, const char *p, con
     struct slice header, raw = {p, (size_t)(behind - p)};
     return is_end_of_secret_name(r, p, end) || (is != NULL && is_end_of_secret_name(r, p, is)) ||
            (colon != NULL && is_end_of_secret_name(r, p, colon)) ||
-           place_role_of_key(raw) == ROLE_BLOB || option_takes_header(raw, &header);
+           member_value_get_role(raw) == ROLE_BLOB || option_takes_header(raw, &header);
 }
 
 /* Returns false if walking the JSON in s would find no more secrets than searching s for shapes.

@@ -1,6 +1,6 @@
 #include "redact/option.h"
 
-#include "redact/place.h"
+#include "redact/member_value.h"
 #include "redact/read.h"
 
 #include <strings.h>

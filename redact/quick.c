@@ -4,7 +4,7 @@
  * Each exception of the walk that depends on more than one string or key makes the test fail:
  * `value` beside `name`, a `blob` or `data` of base64, headers, options and their arguments, the
  * content of a call, and anything malformed. */
-#include "redact/place.h"
+#include "redact/member_value.h"
 #include "redact/read.h"
 
 /* Whether the walk has an exception for the value of this key. Tests the length of the key first,
@@ -12,10 +12,10 @@
 static bool key_decides_value_handling(struct slice key)
 {
     if (key.n <= 5) {
-        enum role role = place_role_of_key(key);
+        enum role role = member_value_get_role(key);
         return role == ROLE_VALUE || role == ROLE_BLOB;
     }
-    return (key.p[key.n - 1] | 0x20) == 's' && place_zone_of_member(ZONE_ANY, key) == ZONE_HEADERS;
+    return (key.p[key.n - 1] | 0x20) == 's' && member_value_get_zone(ZONE_ANY, key) == ZONE_HEADERS;
 }
 
 /* Whether the walk may treat the value of this key differently from other values. Sets *arguments

@@ -3,7 +3,7 @@
 #include "redact/walk.h"
 
 #include "base/text.h"
-#include "redact/place.h"
+#include "redact/member_value.h"
 #include "redact/read.h"
 #include "redact/shape/shape_table.h"
 #include "wire/json/text.h"

@@ -1,7 +1,7 @@
 /* walk.c - the walk over JSON: which values are replaced, and which are searched. */
 #include "redact/walk.h"
+#include "redact/member_value.h"
 #include "redact/option.h"
-#include "redact/place.h"
 #include "redact/read.h"
 
 #include "wire/json/text.h"
@@ -307,9 +307,9 @@ static const char *walk_value(struct pass *s, struct child *c, const char *p)
     }
     bool container = *p == '{' || *p == '[';
     bool schema = container && *p == '{' && c->rule != NULL &&
-                  place_is_json_schema(p, s->end, top_frame(s)->zone == ZONE_PROPERTIES);
+                  member_value_is_json_schema(p, s->end, top_frame(s)->zone == ZONE_PROPERTIES);
     bool asks = container && *p == '{' && c->rule != NULL && top_frame(s)->zone == ZONE_INPUTS &&
-                place_is_input_request(p, s->end);
+                member_value_is_input_request(p, s->end);
     bool goes = c->hit || (c->rule != NULL && !schema && !asks &&
                            (container ? redact_container_is_secret(s->r, c->rule, p, s->end)
                                       : number_is_secret(c->rule, *p)));
@@ -384,13 +384,13 @@ static const char *walk_member(struct pass *s, const char *p)
     const char *behind = read_string(p, s->end, &s->odd);
     struct slice raw = read_quoted_text(p, behind, s->end);
     struct slice key = unescape_key(raw, s->odd, place);
-    c.role = place_is_never_replaced(f->zone, key) ? ROLE_KEPT : place_role_of_key(key);
+    c.role = member_value_is_never_replaced(f->zone, key) ? ROLE_KEPT : member_value_get_role(key);
     size_t at = walk_offset(s, raw.p);
     if (c.role != ROLE_KEPT && (s->odd || s->level > 0 || !no_shape_matches(s->r, at, at + raw.n)))
         redact_string(s->r, raw, at, s->odd, s->level, STRING_ANY);
-    c.zone = place_zone_of_member(f->zone, key);
+    c.zone = member_value_get_zone(f->zone, key);
     c.rule = c.role == ROLE_KEPT ? NULL : key_find_rule(&s->r->keys, key);
-    if (c.rule == NULL && f->inner != NULL && place_is_schema_value_keyword(key))
+    if (c.rule == NULL && f->inner != NULL && member_value_is_schema_literal(key))
         c.rule = f->inner;
     if (key_is_tool_arguments(s, key))
         c.flags |= IN_ARGUMENTS;

@@ -66,19 +66,20 @@ enum glued_result glued_find_first_message(struct slice line, size_t max,
         struct lenient l;
         ret->before = slice_before_pointer(line, p);
         ret->rest = slice_from_pointer(line, p);
-        mend_open(&ret->mend, max);
-        enum mend_result result = mend_add_line(&ret->mend, ret->rest);
-        ret->flaw_at = result == MEND_FLAWED ? ret->mend.flaw_at : ret->rest.n;
-        bool whole = result == MEND_WHOLE;
-        if (whole && !slice_begins_json_container(ret->mend.trailing) &&
-            rpc_read(buf_slice(&ret->mend.text), &ret->rpc) == 0 && ret->rpc.kind != RPC_INVALID &&
-            ret->rpc.kind != RPC_BATCH && !glued_message_is_echo(open, &ret->rpc))
+        json_repair_open(&ret->repair, max);
+        enum json_repair_result result = json_repair_add_line(&ret->repair, ret->rest);
+        ret->flaw_at = result == JSON_REPAIR_FLAWED ? ret->repair.flaw_at : ret->rest.n;
+        bool whole = result == JSON_REPAIR_WHOLE;
+        if (whole && !slice_begins_json_container(ret->repair.trailing) &&
+            rpc_read(buf_slice(&ret->repair.text), &ret->rpc) == 0 &&
+            ret->rpc.kind != RPC_INVALID && ret->rpc.kind != RPC_BATCH &&
+            !glued_message_is_echo(open, &ret->rpc))
             return GLUED_MESSAGE;
         lenient_json_read(ret->rest, &l);
-        bool two = whole && slice_begins_json_container(ret->mend.trailing);
+        bool two = whole && slice_begins_json_container(ret->repair.trailing);
         if (!two && l.is_answer && lenient_json_line_is_answer(&l) && open->has(open->ctx, l.id))
             return GLUED_UNREADABLE;
-        mend_close(&ret->mend);
+        json_repair_close(&ret->repair);
         if (two)
             return GLUED_NONE;
     }

@@ -9,7 +9,7 @@
 #ifndef MI_WIRE_GLUED_H
 #define MI_WIRE_GLUED_H
 
-#include "wire/mend.h"
+#include "wire/json_repair.h"
 #include "wire/rpc.h"
 
 #define GLUED_TRIES 8
@@ -34,15 +34,15 @@ MI_MUST bool glued_find_message(struct slice line, const struct json_fault *faul
 
 enum glued_result {
     GLUED_NONE,
-    GLUED_MESSAGE,   /* a message was found: its text is mend.text, and it was read into `rpc` */
+    GLUED_MESSAGE,   /* a message was found: its text is repair.text, and it was read into `rpc` */
     GLUED_UNREADABLE /* `rest` is the answer to an open request, and cannot be repaired */
 };
 
 struct glued {
     /* `before`: the log text at the beginning of the line; `rest`: the text after it */
     struct slice before, rest;
-    /* Repair of `rest`. Call mend_close() for it, unless the result is GLUED_NONE. */
-    struct mend mend;
+    /* Repair of `rest`. Call json_repair_close() for it, unless the result is GLUED_NONE. */
+    struct json_repair repair;
     struct rpc rpc;
     size_t flaw_at; /* offset of the flaw in `rest` */
 };

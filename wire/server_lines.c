@@ -147,8 +147,8 @@ static bool answer_to_other_request_follows(const struct server_lines *l, struct
 
 /* Handles a line whose repaired text is valid JSON. rpc: the message that was read from the
  * repaired text. */
-static int emit_repaired_line(struct server_lines *l, const struct text *x, const struct mend *m,
-                              const struct rpc *rpc)
+static int emit_repaired_line(struct server_lines *l, const struct text *x,
+                              const struct json_repair *m, const struct rpc *rpc)
 {
     struct text as = {x->text, *rpc, x->found | repairs_as_findings(&m->repairs), x->at, x->size};
     /* an invalid message is not forwarded: it is recorded as it was received */
@@ -178,19 +178,19 @@ static int emit_repaired_line(struct server_lines *l, const struct text *x, cons
     return st < 0 ? st : l->rules.line(l->rules.ctx, &line);
 }
 
-/* Handles the text `x` after mend.h has tried to repair it. result: result of the repair. */
-static int handle_repaired_line(struct server_lines *l, const struct text *x, const struct mend *m,
-                                enum mend_result result)
+/* Handles the text `x` after json_repair.h has tried to repair it. result: result of the repair. */
+static int handle_repaired_line(struct server_lines *l, const struct text *x,
+                                const struct json_repair *m, enum json_repair_result result)
 {
     struct rpc rpc;
-    if (result == MEND_WHOLE && slice_begins_json_container(m->trailing))
+    if (result == JSON_REPAIR_WHOLE && slice_begins_json_container(m->trailing))
         return handle_several_values(l, x);
-    if (result == MEND_WHOLE && rpc_read(buf_slice(&m->text), &rpc) == 0)
+    if (result == JSON_REPAIR_WHOLE && rpc_read(buf_slice(&m->text), &rpc) == 0)
         return emit_repaired_line(l, x, m, &rpc);
     return handle_unreadable_line(l, x,
-                                  result == MEND_FLAWED ? m->flaw_at
-                                  : result == MEND_MORE ? x->text.n
-                                                        : x->m.fault.at);
+                                  result == JSON_REPAIR_FLAWED ? m->flaw_at
+                                  : result == JSON_REPAIR_MORE ? x->text.n
+                                                               : x->m.fault.at);
 }
 
 /* Handles a line that has log text, and after it a message with a flaw. */
@@ -206,9 +206,9 @@ static int handle_log_text_before_message(struct server_lines *l, const struct t
     rest.found |= FINDING(FIND_GLUED_TEXT);
     int st = emit_log_text(l, g.before);
     if (st == 0)
-        st = found == GLUED_MESSAGE ? emit_repaired_line(l, &rest, &g.mend, &g.rpc)
+        st = found == GLUED_MESSAGE ? emit_repaired_line(l, &rest, &g.repair, &g.rpc)
                                     : handle_unreadable_line(l, &rest, g.flaw_at);
-    mend_close(&g.mend);
+    json_repair_close(&g.repair);
     return st;
 }
 
@@ -227,7 +227,7 @@ static void append_waiting_line(struct server_lines *l, const struct text *x, in
 static void server_lines_drop_waiting_line(struct server_lines *l)
 {
     l->waits = false;
-    mend_close(&l->mend);
+    json_repair_close(&l->repair);
     buf_close(&l->raw);
 }
 
@@ -260,19 +260,19 @@ static int continue_waiting_lines(struct server_lines *l, const struct text *x, 
 {
     /* a line that is an array may be a part of the waiting message */
     bool alone = x->m.fault.kind == JSON_OK && x->m.kind != RPC_INVALID && x->m.kind != RPC_BATCH;
-    enum mend_result result = MEND_FLAWED;
+    enum json_repair_result result = JSON_REPAIR_FLAWED;
     if (!alone && l->raw.n + x->text.n <= l->rules.max)
-        result = mend_add_line(&l->mend, x->text);
-    *ret_taken = result != MEND_FLAWED;
+        result = json_repair_add_line(&l->repair, x->text);
+    *ret_taken = result != JSON_REPAIR_FLAWED;
     if (!*ret_taken)
         return server_lines_flush_waiting(l, false);
     append_waiting_line(l, x, now_us);
     if (l->raw.failed)
         return MI_ENOMEM;
-    if (result != MEND_WHOLE)
+    if (result != JSON_REPAIR_WHOLE)
         return 0;
     struct text joined = join_waiting_lines(l);
-    int st = handle_repaired_line(l, &joined, &l->mend, MEND_WHOLE);
+    int st = handle_repaired_line(l, &joined, &l->repair, JSON_REPAIR_WHOLE);
     server_lines_drop_waiting_line(l);
     return st;
 }
@@ -282,9 +282,9 @@ static int continue_waiting_lines(struct server_lines *l, const struct text *x, 
 static int handle_flawed_line(struct server_lines *l, const struct text *x, int64_t now_us)
 {
     bool last = (x->found & FINDING(FIND_NO_NEWLINE)) != 0;
-    mend_open(&l->mend, l->rules.max);
-    enum mend_result result = mend_add_line(&l->mend, x->text);
-    if (result == MEND_MORE && !last && x->text.p[0] == '{') {
+    json_repair_open(&l->repair, l->rules.max);
+    enum json_repair_result result = json_repair_add_line(&l->repair, x->text);
+    if (result == JSON_REPAIR_MORE && !last && x->text.p[0] == '{') {
         l->waits = true;
         l->since_us = now_us;
         l->found = 0;
@@ -292,22 +292,23 @@ static int handle_flawed_line(struct server_lines *l, const struct text *x, int6
         append_waiting_line(l, x, now_us);
         return l->raw.failed ? MI_ENOMEM : 0;
     }
-    size_t flaw_at = l->mend.flaw_at;
+    size_t flaw_at = l->repair.flaw_at;
     const char *object = memchr(x->text.p, '{', x->text.n);
     /* "[INFO] {…}" is log text before a message, and not a batch. */
-    bool is_log_text = result == MEND_FLAWED && x->text.p[0] == '[' && object != NULL &&
+    bool is_log_text = result == JSON_REPAIR_FLAWED && x->text.p[0] == '[' && object != NULL &&
                        flaw_at < (size_t)(object - x->text.p);
     /* true: the output ended inside a message. Then the line is reported as noise: the pending
      * request is answered with the error for the end of the output. */
-    bool cut = last && (result == MEND_MORE || (result == MEND_FLAWED && flaw_at >= x->text.n));
+    bool cut = last && (result == JSON_REPAIR_MORE ||
+                        (result == JSON_REPAIR_FLAWED && flaw_at >= x->text.n));
     int st;
     if (cut)
         st = server_lines_report_noise(l, x, x->m.findings | x->found, false);
     else if (is_log_text)
         st = handle_log_text_before_message(l, x);
     else
-        st = handle_repaired_line(l, x, &l->mend, result);
-    mend_close(&l->mend);
+        st = handle_repaired_line(l, x, &l->repair, result);
+    json_repair_close(&l->repair);
     return st;
 }
 
@@ -352,7 +353,7 @@ void server_lines_open(struct server_lines *l, const struct server_lines_rules *
 {
     l->rules = *rules;
     l->waits = l->http = false;
-    l->mend.text = l->raw = (struct buf){0};
+    l->repair.text = l->raw = (struct buf){0};
 }
 
 void server_lines_close(struct server_lines *l)

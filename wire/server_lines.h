@@ -2,10 +2,10 @@
  * answers, other output. It is used by the proxy, by `verify` and `replay` with a live server, and
  * for recordings of other programs.
  *
- * Rules     docs/findings.md. A line that mend.h can repair is a message. An incomplete line that
- *           begins an object waits for the next line, which may continue it. If a line cannot be
- *           repaired, but has a readable id (lenient.h), and a request with this id is pending, the
- *           line is the answer to that request. Every other line is noise.
+ * Rules     docs/findings.md. A line that json_repair.h can repair is a message. An incomplete line
+ *           that begins an object waits for the next line, which may continue it. If a line cannot
+ *           be repaired, but has a readable id (lenient.h), and a request with this id is pending,
+ *           the line is the answer to that request. Every other line is noise.
  * Limits    for a message over several lines: rules.max bytes, and SERVER_LINES_WAIT_MAX_US.
  * Owns      the lines that wait, and their repaired text.
  * Lifetime  the slices and pointers of a struct server_line are valid during the call of line().
@@ -71,12 +71,12 @@ struct server_lines_rules {
 
 struct server_lines {
     struct server_lines_rules rules;
-    bool waits;       /* true: the next line may continue the text in `raw` */
-    struct buf raw;   /* owned: the waiting lines as received, each with a newline */
-    struct mend mend; /* the repair of the text in `raw` */
-    bool http;        /* true: a line of HTTP was received */
-    findings found;   /* findings about the waiting lines */
-    int64_t since_us; /* time at which the first of the waiting lines was received */
+    bool waits;                /* true: the next line may continue the text in `raw` */
+    struct buf raw;            /* owned: the waiting lines as received, each with a newline */
+    struct json_repair repair; /* the repair of the text in `raw` */
+    bool http;                 /* true: a line of HTTP was received */
+    findings found;            /* findings about the waiting lines */
+    int64_t since_us;          /* time at which the first of the waiting lines was received */
     int64_t
         until_us; /* time at which the caller must end the wait with server_lines_flush_waiting() */
 };

@@ -7,7 +7,7 @@
 #include "cli/frame/out.h"
 #include "cli/frame/pretty.h"
 #include "cli/frame/session.h"
-#include "vault/prove/proven.h"
+#include "vault/proof/bundle_record.h"
 #include "wire/json/scan.h"
 
 #include <stdio.h>
@@ -131,7 +131,7 @@ static void print_call_status(struct page *p, struct query_message *m)
 
 static void print_message(struct page *p, const struct bundle_record *r)
 {
-    struct query_message m = proven_read_message(r);
+    struct query_message m = bundle_record_to_message(r);
     char name[32];
     int64_t at_us;
     (void)snprintf(name, sizeof name, "message %lld ", (long long)m.seq);
@@ -219,8 +219,8 @@ int verdict_print_text(const struct verdict *v)
     bool good = bundle_next_record(v->b, &p.first, &p.start) &&
                 bundle_read_end_record(v->b, &p.last, &p.end);
     if (good) {
-        proven_read_session(&p.session, &p.start);
-        proven_read_session_end(&p.session, &p.end);
+        bundle_record_to_session(&p.session, &p.start);
+        bundle_record_to_session_end(&p.session, &p.end);
         print_verdict(&p, v);
         print_session(&p);
         print_checkpoint(&p, v);

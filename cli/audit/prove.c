@@ -7,7 +7,7 @@
 #include "cli/frame/save.h"
 #include "cli/frame/session.h"
 #include "evidence/note.h"
-#include "vault/prove/prove.h"
+#include "vault/proof/proof.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static int read_last_note(const char *path, struct buf *b, struct slice *ret)
 
 /* Reads --checkpoint: a value of digits is the size of a checkpoint, any other value names a file
  * of notes. */
-static int read_checkpoint_option(const struct settings *s, struct buf *b, struct prove_what *w)
+static int read_checkpoint_option(const struct settings *s, struct buf *b, struct proof_request *w)
 {
     const char *text = settings_get_text(s, "checkpoint");
     char *end;
@@ -80,7 +80,7 @@ static int prove_one_session(struct query *q, const struct settings *s)
 {
     struct query_session session;
     struct buf note = {0}, bundle = {0}, error = {0};
-    struct prove_what w = {
+    struct proof_request w = {
         .seq = settings_get_text(s, "seq") != NULL ? settings_get_number(s, "seq") : 0};
     int st = query_session(q, s->operands[0], &session);
     if (st < 0)
@@ -89,7 +89,7 @@ static int prove_one_session(struct query *q, const struct settings *s)
     w.uid = session.uid;
     int status = read_checkpoint_option(s, &note, &w);
     if (status == EXIT_FINE) {
-        st = prove_write_document(q, &w, &bundle, &error);
+        st = proof_write_bundle(q, &w, &bundle, &error);
         if (st == MI_EINVAL)
             log_error("session %.*s: %s", (int)session.uid.n, session.uid.p, buf_str(&error));
         status = st == MI_EINVAL ? EXIT_TROUBLE

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "cli/frame/out.h"
 #include "cli/frame/session.h"
-#include "vault/prove/proven.h"
+#include "vault/proof/bundle_record.h"
 #include "wire/json/scan.h"
 
 /* Adds the value as a number, or null if the value is 0. */
@@ -42,8 +42,8 @@ static bool verdict_json_add_session(struct json_out *j, const struct bundle *b)
     struct query_session s;
     bool good = bundle_next_record(b, &first, &start) && bundle_read_end_record(b, &last, &end);
     if (good) {
-        proven_read_session(&s, &start);
-        proven_read_session_end(&s, &end);
+        bundle_record_to_session(&s, &start);
+        bundle_record_to_session_end(&s, &end);
         json_out_object(j, "session");
         json_out_text(j, "uid", s.uid);
         json_out_text(j, "name", s.name);
@@ -72,7 +72,7 @@ static bool verdict_json_add_session(struct json_out *j, const struct bundle *b)
 
 static void verdict_json_add_message(struct json_out *j, const struct bundle_record *r)
 {
-    struct query_message m = proven_read_message(r);
+    struct query_message m = bundle_record_to_message(r);
     json_out_object(j, NULL);
     json_out_int(j, "seq", m.seq);
     json_out_int(j, "t_us", m.t_us);

@@ -3,7 +3,7 @@
 #include "cli/audit/commands.h"
 #include "cli/audit/keypath.h"
 #include "cli/audit/local_note.h"
-#include "cli/audit/outcome.h"
+#include "cli/audit/verify_output.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -191,7 +191,7 @@ static int add_checkpoints_of_local_notes(const struct settings *s, struct audit
 /* ---- verifying ------------------------------------------------------------------------------- */
 
 struct job {
-    struct outcome outcome;
+    struct verify_output output;
     bool bar;   /* show progress */
     bool drawn; /* progress was shown, and must be erased */
     int64_t began_us, shown_us;
@@ -200,13 +200,13 @@ struct job {
 static void audit_verify_on_fault(void *ctx, const struct audit_wrong *w)
 {
     struct job *j = ctx;
-    outcome_add_fault(&j->outcome, w);
+    verify_output_add_fault(&j->output, w);
 }
 
 static void audit_verify_on_session(void *ctx, const struct audit_session *s)
 {
     struct job *j = ctx;
-    outcome_add_session(&j->outcome, s);
+    verify_output_add_session(&j->output, s);
 }
 
 static void audit_verify_on_progress(void *ctx, uint64_t records, uint64_t total, uint64_t bytes)
@@ -291,7 +291,7 @@ static int audit_verify_vault(const struct settings *s, struct query *q, struct 
         fprintf(stderr, "\r\033[K");
     audit_describe_vault(a, &v);
     if (status == EXIT_FINE)
-        status = outcome_print(&j->outcome, &v);
+        status = verify_output_print_all(&j->output, &v);
     audit_close(a);
     buf_close(&error);
     return status;
@@ -301,7 +301,7 @@ static int audit_verify_run(const struct settings *s)
 {
     struct query *q = NULL;
     struct job j = {.began_us = clock_mono_us(), .bar = isatty(STDERR_FILENO) == 1};
-    int status = outcome_open(&j.outcome, s);
+    int status = verify_output_open(&j.output, s);
     if (status == EXIT_FINE)
         status = session_vault_open_for_verify(s, &q);
     if (status == EXIT_FINE && !query_is_stored(q)) {
@@ -310,7 +310,7 @@ static int audit_verify_run(const struct settings *s)
     }
     if (status == EXIT_FINE)
         status = audit_verify_vault(s, q, &j);
-    outcome_close(&j.outcome);
+    verify_output_close(&j.output);
     query_close(q);
     return status;
 }

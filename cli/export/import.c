@@ -9,7 +9,7 @@
 #include "evidence/bundle.h"
 #include "vault/cassette/cassette_file.h"
 #include "vault/cassette/import.h"
-#include "vault/prove/proven.h"
+#include "vault/proof/bundle_record.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -77,8 +77,8 @@ static int import_bundle_add_session(struct import *d, const struct bundle *b, c
     struct query_session s;
     int st = MI_ENOMEM;
     if (bundle_next_record(b, &first, &start) && bundle_read_end_record(b, &last, &end)) {
-        proven_read_session(&s, &start);
-        proven_read_session_end(&s, &end);
+        bundle_record_to_session(&s, &start);
+        bundle_record_to_session_end(&s, &end);
         *ret_status = import_session(d, &s, name);
         st = 0;
     }
@@ -94,7 +94,7 @@ static int import_bundle_add_messages(struct import *d, const struct bundle *b, 
     while (*ret_status == 0 && bundle_next_record(b, &w, &r)) {
         if (r.kind != BUNDLE_MESSAGE)
             continue;
-        struct query_message m = proven_read_message(&r);
+        struct query_message m = bundle_record_to_message(&r);
         *ret_status = import_message(d, &m);
     }
     int st = w.text.failed ? MI_ENOMEM : 0;

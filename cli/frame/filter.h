@@ -1,8 +1,8 @@
 /* filter.h - the options of several commands that select sessions, messages and calls.
  *
  * The options are read into a filter (vault/query/filter.h). --since and --until take a time
- * (base/when.h). Lists of sessions compare this time with the start of a session; other commands
- * compare this time with the time of a message or call.
+ * (base/time_point.h). Lists of sessions compare this time with the start of a session; other
+ * commands compare this time with the time of a message or call.
  *
  * Owns      the path of --project, until the options are read again; the names belong to the
  *           settings.

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/make_path.h"
 #include "base/text.h"
-#include "base/when.h"
+#include "base/time_point.h"
 #include "cli/frame/replace.h"
 #include "cli/frame/save.h"
 #include "cli/frame/session.h"
@@ -438,7 +438,7 @@ int suggest_rule(struct query *q, const struct settings *s, const char *server,
     struct basis b = {.q = q, .server = server};
     int64_t since_us = 0;
     const char *since = settings_get_text(s, "since");
-    if (when_parse(since != NULL ? since : "30d", clock_wall_us(), &since_us) < 0)
+    if (time_point_parse_text(since != NULL ? since : "30d", clock_wall_us(), &since_us) < 0)
         /* cannot happen, because the value was checked when the options were read */
         return EXIT_USAGE;
     struct count c = {.by = COUNT_TOOL, .filter = FILTER_ANY, .requests = true};

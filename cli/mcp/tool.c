@@ -1,8 +1,8 @@
 #include "cli/mcp/tool.h"
 
 #include "base/clock.h"
+#include "base/time_point.h"
 #include "base/units.h"
-#include "base/when.h"
 #include "cli/settings/option_value.h"
 
 struct json_value tool_get_argument(const struct tool_call *c, const char *name)
@@ -56,7 +56,7 @@ static int read_time(struct tool_call *c, const char *name, int64_t *ret_us)
         return 0;
     buf_printf(&c->error, "%s: ", name);
     if (!value_check_against_option(&as_option, text, &c->error) ||
-        when_parse(text, c->now_us, ret_us) < 0)
+        time_point_parse_text(text, c->now_us, ret_us) < 0)
         return MI_EINVAL;
     buf_clear(&c->error);
     return 0;

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/time_point.h"
 #include "base/units.h"
-#include "base/when.h"
 #include "cli/settings/config_file.h"
 #include "cli/settings/guess.h"
 #include "cli/settings/option_value.h"
@@ -170,7 +170,7 @@ int64_t settings_get_number(const struct settings *s, const char *name)
 int64_t settings_get_time_us(const struct settings *s, const char *name)
 {
     int64_t v = 0;
-    int st = when_parse(opt_get(&s->set, name), clock_wall_us(), &v);
+    int st = time_point_parse_text(opt_get(&s->set, name), clock_wall_us(), &v);
     assert(st == 0);
     return v;
 }

@@ -1,7 +1,7 @@
 #include "cli/settings/option_value.h"
 
+#include "base/time_point.h"
 #include "base/units.h"
-#include "base/when.h"
 #include "wire/mcp/tool_rule.h"
 
 #include <ctype.h>
@@ -58,7 +58,7 @@ bool value_check_against_option(const struct opt *o, const char *value, struct b
         ok = units_has_unit(value) && units_parse_size(value, &size) == 0;
         what = "size", use = "a number and a unit, such as 500MiB or 2GiB";
     } else if (strcmp(o->arg, "WHEN") == 0) {
-        ok = when_parse(value, 0, &n) == 0;
+        ok = time_point_parse_text(value, 0, &n) == 0;
         what = "time", use = "a duration before now, today, or a date such as 2026-01-31 17:05";
     } else if (strcmp(o->arg, "N") == 0) {
         ok = value_parse_number(value, &n);

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "proxy/session/invocation.h"
 #include "proxy/session/request.h"
-#include "proxy/session/uncertain.h"
+#include "proxy/session/uncertain_calls.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
 #include "wire/rpc_out.h"
@@ -358,7 +358,7 @@ static void send_error_of_ended_server(struct traffic *t, struct pending *p,
     if (effects)
         r.ran = p->was_read ? REPLY_RAN_MAYBE : REPLY_RAN_NO;
     if (effects && p->was_read && !p->cancelled)
-        uncertain_add_call(t, p, cause);
+        uncertain_calls_add_call(t, p, cause);
     if (!p->cancelled) /* the client awaits no answer to a cancelled request */
         send_error_and_log(t, p, &r, status, finding_for_ended_server(status));
     buf_close(&text);
@@ -393,7 +393,7 @@ void answer_timed_out_request(struct traffic *t, struct pending *p, int64_t time
         make_reply_to_request(t, p, p->modern ? REPLY_TIMEOUT_MODERN : REPLY_TIMEOUT, why, cause);
     r.timeout_us = timeout_us;
     send_error_and_log(t, p, &r, CALL_TIMEOUT, FINDING(FIND_TIMEOUT));
-    uncertain_add_call(t, p, cause);
+    uncertain_calls_add_call(t, p, cause);
     abandon_answered_request(t, p);
 }
 
@@ -446,7 +446,7 @@ void answer_client_of_refused_request(struct traffic *t, struct pending *p, cons
                                       const char *cause)
 {
     if (!p->cancelled)
-        uncertain_add_call(t, p, "rejected-answer");
+        uncertain_calls_add_call(t, p, "rejected-answer");
     answer_pending_and_close(t, p, RPC_INTERNAL_ERROR, why, cause, CALL_ERROR, 0);
 }
 

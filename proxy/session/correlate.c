@@ -14,7 +14,7 @@
 #include "proxy/session/tool_ask.h"
 #include "proxy/session/tool_changes.h"
 #include "proxy/session/tool_gate.h"
-#include "proxy/session/uncertain.h"
+#include "proxy/session/uncertain_calls.h"
 #include "wire/json/text.h"
 
 static enum row_direction opposite_direction(enum row_direction dir)
@@ -159,7 +159,7 @@ static void handle_cancelled_notification(struct traffic *t, const struct messag
         row->request_seq = p->request_seq;
         if (x->dir == ROW_C2S) {
             invocation_log_cancelled_call(t, p);
-            uncertain_add_call(t, p, "cancelled");
+            uncertain_calls_add_call(t, p, "cancelled");
         }
         request_abandon(t, x->dir, p);
     }
@@ -272,7 +272,7 @@ static bool handle_stray_answer(struct traffic *t, struct message *x, struct pen
         forward = false;
     x->m.findings |= FINDING(p == NULL ? FIND_UNKNOWN_ANSWER : FIND_LATE_ANSWER);
     if (p != NULL && x->dir == ROW_S2C && !forward)
-        uncertain_store_late_answer(t, p, &x->m, late_answer_is_valid, x);
+        uncertain_calls_store_late_answer(t, p, &x->m, late_answer_is_valid, x);
     struct row row =
         make_message_row(t, x, row_kind_of_rpc(x->m.kind), forward ? ROW_FORWARDED : ROW_SWALLOWED);
     row.request_seq = p != NULL && !forward ? p->request_seq : 0;
@@ -342,7 +342,7 @@ static bool handle_answer(struct traffic *t, struct message *x)
     tool_changes_note_recorded_result(t, seq);
     if (x->dir == ROW_S2C) {
         update_session_from_answer(t, x, p, tool_error);
-        uncertain_forget_answered_call(t, p, &x->m);
+        uncertain_calls_forget_answered(t, p, &x->m);
     }
     bool sent =
         t->gate.rule == NULL || x->dir == ROW_C2S || tool_gate_remove_hidden_tools(t, x, p, seq);

@@ -73,7 +73,7 @@ static void repeat_record_event(struct traffic *t, const struct message *x, uint
     buf_close(&b);
 }
 
-static void repeat_refuse_call(struct traffic *t, struct message *x, struct uncertain *first)
+static void repeat_refuse_call(struct traffic *t, struct message *x, struct uncertain_call *first)
 {
     struct buf why = {0};
     const struct repeat *r = &x->again;
@@ -103,7 +103,7 @@ static bool call_can_become_uncertain(const struct traffic *t, const struct mess
 
 bool repeat_check_request(struct traffic *t, struct message *x, const struct protocol_asked *asked)
 {
-    struct uncertain *first;
+    struct uncertain_call *first;
     struct repeat *r = &x->again;
     if (t->repeats.n == 0 && x->text.n <= PENDING_WHOLE_MAX)
         return true;

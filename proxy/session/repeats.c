@@ -55,7 +55,7 @@ void repeats_open(struct repeats *r, enum on_repeat mode, int64_t window_us,
     *r = (struct repeats){.mode = mode, .window_us = window_us, .key = *key};
 }
 
-static void free_uncertain_text(struct repeats *r, struct uncertain *u)
+static void free_uncertain_call_text(struct repeats *r, struct uncertain_call *u)
 {
     r->bytes -= u->text_n;
     free(u->text);
@@ -71,7 +71,7 @@ static void repeats_remove_marked_calls(struct repeats *r)
         if (r->list[i].seq != 0)
             r->list[kept++] = r->list[i];
         else
-            free_uncertain_text(r, &r->list[i]);
+            free_uncertain_call_text(r, &r->list[i]);
     }
     r->n = kept;
 }
@@ -131,7 +131,7 @@ static void repeats_remove_old_calls(struct repeats *r, int64_t now_us)
     repeats_remove_marked_calls(r);
 }
 
-enum repeats_added repeats_add_call(struct repeats *r, const struct uncertain *u)
+enum repeats_added repeats_add_call(struct repeats *r, const struct uncertain_call *u)
 {
     if (r->window_us <= 0 || u->key == 0)
         return u->key == 0 ? REPEATS_NOT : REPEATS_ADDED;
@@ -149,12 +149,12 @@ enum repeats_added repeats_add_call(struct repeats *r, const struct uncertain *u
     return added;
 }
 
-static void repeats_copy_text(struct repeats *r, struct uncertain *u, struct slice text)
+static void repeats_copy_text(struct repeats *r, struct uncertain_call *u, struct slice text)
 {
     if (text.p == NULL || text.n > REPEATS_LATE_MAX)
         return;
     for (size_t i = 0; i < r->n && r->bytes + text.n > REPEATS_BYTES_MAX; i++)
-        free_uncertain_text(r, &r->list[i]);
+        free_uncertain_call_text(r, &r->list[i]);
     u->text = malloc(text.n + 1);
     if (u->text == NULL)
         return;
@@ -163,11 +163,11 @@ static void repeats_copy_text(struct repeats *r, struct uncertain *u, struct sli
     r->bytes += text.n;
 }
 
-const struct uncertain *repeats_store_late_answer(struct repeats *r, uint64_t seq,
-                                                  enum late_answer a, struct slice text,
-                                                  int64_t now_us)
+const struct uncertain_call *repeats_store_late_answer(struct repeats *r, uint64_t seq,
+                                                       enum late_answer a, struct slice text,
+                                                       int64_t now_us)
 {
-    struct uncertain *u = NULL;
+    struct uncertain_call *u = NULL;
     for (size_t i = r->n; i > 0 && u == NULL; i--)
         if (r->list[i - 1].seq == seq)
             u = &r->list[i - 1];
@@ -191,7 +191,7 @@ void repeats_remove_key(struct repeats *r, uint64_t key)
 void repeats_handle_process_end(struct repeats *r, uint64_t read)
 {
     for (size_t i = 0; i < r->n; i++) {
-        struct uncertain *u = &r->list[i];
+        struct uncertain_call *u = &r->list[i];
         if (!u->process_gone && u->written_at > read)
             u->seq = 0;
         u->process_gone = true;
@@ -208,12 +208,12 @@ void repeats_shift_positions(struct repeats *r, uint64_t by)
 
 enum repeat_decision repeats_decide_call(struct repeats *r, uint64_t key, bool task,
                                          bool can_refuse, int64_t now_us, uint64_t client_read,
-                                         struct uncertain **ret_first)
+                                         struct uncertain_call **ret_first)
 {
-    struct uncertain *newest = NULL, *answer = NULL;
+    struct uncertain_call *newest = NULL, *answer = NULL;
     repeats_remove_old_calls(r, now_us);
     for (size_t i = r->n; key != 0 && i > 0; i--) {
-        struct uncertain *u = &r->list[i - 1];
+        struct uncertain_call *u = &r->list[i - 1];
         if (u->key != key)
             continue;
         newest = newest != NULL ? newest : u;

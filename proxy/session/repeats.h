@@ -45,7 +45,7 @@ const char *late_answer_name(enum late_answer a); /* returns "none", "result", "
 /* Classifies a late answer. *ret_text: the result or error as JSON. */
 enum late_answer classify_late_answer(const struct rpc *m, struct slice *ret_text);
 
-struct uncertain {
+struct uncertain_call {
     uint64_t key;         /* repeats_key_of_call() */
     uint64_t seq;         /* seq of the request */
     int64_t called_us;    /* when the call was received, since the session's start */
@@ -70,7 +70,7 @@ struct repeats {
     enum on_repeat mode;
     int64_t window_us; /* how long a call stays uncertain; 0: no call becomes uncertain */
     struct hash_key key;
-    struct uncertain *list; /* owned; the uncertain calls, the oldest first */
+    struct uncertain_call *list; /* owned; the uncertain calls, the oldest first */
     size_t n, cap;
     size_t bytes;     /* bytes of all late answers */
     uint64_t dropped; /* number of uncertain calls forgotten because the list was full */
@@ -92,12 +92,12 @@ enum repeats_added {
     REPEATS_NOT       /* out of memory: the call was not added */
 };
 /* Adds an uncertain call. u->text must be NULL. */
-enum repeats_added repeats_add_call(struct repeats *r, const struct uncertain *u);
+enum repeats_added repeats_add_call(struct repeats *r, const struct uncertain_call *u);
 /* Notes that the server has answered the uncertain call `seq`. text: the answer, copied if there is
  * room; {NULL, 0} if it must not be kept. Returns the call, or NULL if it is unknown. */
-const struct uncertain *repeats_store_late_answer(struct repeats *r, uint64_t seq,
-                                                  enum late_answer a, struct slice text,
-                                                  int64_t now_us);
+const struct uncertain_call *repeats_store_late_answer(struct repeats *r, uint64_t seq,
+                                                       enum late_answer a, struct slice text,
+                                                       int64_t now_us);
 /* Call this function when the client has received an answer to a call with this key. */
 void repeats_remove_key(struct repeats *r, uint64_t key);
 /* Call this function when the process has ended after reading `read` bytes: later calls cannot have
@@ -136,6 +136,6 @@ struct repeat {
  * is 0. */
 enum repeat_decision repeats_decide_call(struct repeats *r, uint64_t key, bool task,
                                          bool can_refuse, int64_t now_us, uint64_t client_read,
-                                         struct uncertain **ret_first);
+                                         struct uncertain_call **ret_first);
 
 #endif

@@ -6,7 +6,7 @@
  *   message       records a message and stages it in the outbox
  *   request       opens and closes pending requests, with their timers
  *   invocation    describes finished requests for the log directory
- *   uncertain     notes calls that may have run without an answer
+ *   uncertain_calls  notes calls that may have run without an answer
  *   answer        sends errors and results of the interposer itself
  *   answer_repair  repairs the id of an answer, and members that are null
  *   stray         records output of the server that is not a message

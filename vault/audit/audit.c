@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/search.h"
-#include "vault/audit/audited.h"
+#include "vault/audit/session_audit.h"
 #include "vault/audit/signed.h"
 #include "vault/store/connect.h"
 #include "vault/store/layout.h"
@@ -21,7 +21,7 @@ struct audit {
     struct snapshot source;
     struct trail trail;
     struct signed_notes notes;
-    struct audited check;
+    struct session_audit check;
     struct running_list running;
     int64_t looked_us; /* time of the last reading of the table `running` */
     int64_t version;   /* version of the database's schema */
@@ -147,7 +147,7 @@ int audit_open(struct audit **ret, const char *vault, const struct audit_calls *
     *a = (struct audit){.calls = *calls, .path = vault, .running = {.lock = -1}};
     trail_open(&a->trail, audit_on_fault, a);
     int st = snapshot_open(&a->source, vault, &a->error);
-    audited_open(&a->check, &a->source, &a->trail);
+    session_audit_open(&a->check, &a->source, &a->trail);
     a->check.progress = audit_on_progress;
     a->check.ctx = a;
     if (st == 0)
@@ -167,7 +167,7 @@ void audit_close(struct audit *a)
 {
     if (a == NULL)
         return;
-    audited_close(&a->check);
+    session_audit_close(&a->check);
     running_list_close(&a->running);
     signed_notes_close(&a->notes);
     trail_close(&a->trail);
@@ -293,13 +293,13 @@ static const char *reason_of_incomplete_session(const struct audit *a,
 
 static int report_session(struct audit *a)
 {
-    const struct audited *c = &a->check;
+    const struct session_audit *c = &a->check;
     const struct trail_leaf *seal =
         c->log.seals != TRAIL_NONE ? &a->trail.leaf[c->log.seals] : NULL;
     struct audit_facts f = {
-        .covered = audited_has_evidence(c),
+        .covered = session_audit_has_evidence(c),
         .pruned = c->log.pruned,
-        .tampered = c->class != AUDITED_FINE,
+        .tampered = c->class != SESSION_FAULT_NONE,
         .sealed = seal != NULL,
         .killed = c->killed,
         .redacted = c->log.redactions != TRAIL_NONE,
@@ -328,7 +328,7 @@ static int report_session(struct audit *a)
         s.why = reason_of_incomplete_session(a, row);
     else if (s.status == AUDIT_REMOVING)
         s.why = "`prune` has begun to remove it; what is left of it is not verified";
-    if (audited_can_be_verified(c)) {
+    if (session_audit_can_be_verified(c)) {
         const struct trail_leaf *leaf = c->trail->leaf;
         for (size_t i = c->log.redactions; i != TRAIL_NONE; i = leaf[i].before) {
             s.redacted += leaf[i].records;
@@ -385,12 +385,12 @@ int audit_check_session(struct audit *a, int64_t id)
         return 0;
     if (!a->has_log)
         return report_uncovered_session(a, id);
-    int st = audited_check_session(&a->check, id);
+    int st = session_audit_check_session(&a->check, id);
     if (st == 0)
         st = report_session(a);
-    if (st == 0 && !audited_can_be_verified(&a->check))
+    if (st == 0 && !session_audit_can_be_verified(&a->check))
         st = report_foreign_messages(a, id);
-    audited_close(&a->check);
+    session_audit_close(&a->check);
     return st;
 }
 

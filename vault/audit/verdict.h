@@ -45,7 +45,7 @@ struct audit_wrong {
 
 /* The facts that determine the status of a session. */
 struct audit_facts {
-    bool covered;  /* the session must have evidence: audited_has_evidence() */
+    bool covered;  /* the session must have evidence: session_audit_has_evidence() */
     bool pruned;   /* the log says that the session was removed */
     bool tampered; /* a fault was found */
     bool sealed;   /* the log has a seal of the session */

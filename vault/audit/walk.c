@@ -1,5 +1,5 @@
 /* walk.c - reads the events and messages of a session, and compares each with its commitment. */
-#include "vault/audit/audited.h"
+#include "vault/audit/session_audit.h"
 
 #include "base/grow.h"
 #include "vault/store/bodies.h"
@@ -17,7 +17,8 @@
 /* maximum number of bytes of large bodies that one transaction reads */
 #define PAGE_BYTES ((uint64_t)16 << 20)
 
-void audited_set_fault(struct audited *c, enum audited_class class, const struct audit_wrong *w)
+void session_audit_add_fault(struct session_audit *c, enum session_fault_class class,
+                             const struct audit_wrong *w)
 {
     if (class >= c->class)
         return;
@@ -25,7 +26,7 @@ void audited_set_fault(struct audited *c, enum audited_class class, const struct
     c->wrong = *w;
 }
 
-void walk_add_commitment(struct audited *c, const struct digest *first)
+void walk_add_commitment(struct session_audit *c, const struct digest *first)
 {
     places_add_record(&c->places, first);
     for (; c->seal_at < c->seal_n && c->seal[c->seal_at].records <= (int64_t)c->places.n;
@@ -33,36 +34,38 @@ void walk_add_commitment(struct audited *c, const struct digest *first)
         struct digest root = places_root_digest(&c->places);
         if (c->seal[c->seal_at].records != (int64_t)c->places.n ||
             !digest_eq(&root, &c->seal[c->seal_at].root))
-            AUDITED_SAY(c, AUDITED_TREE, AUDIT_EXCHANGED, "",
-                        "the session's first %lld records are not those that were sealed",
-                        (long long)c->seal[c->seal_at].records);
+            SESSION_AUDIT_ADD_FAULT(
+                c, SESSION_FAULT_TREE, AUDIT_EXCHANGED, "",
+                "the session's first %lld records are not those that were sealed",
+                (long long)c->seal[c->seal_at].records);
     }
 }
 
 /* Reads salt and commitment of a row. false: the row has none. */
-static bool audited_read_commitment(struct audited *c, sqlite3_stmt *q, int i, const char *record,
-                                    struct salt *salt, struct digest *stored)
+static bool session_audit_read_commitment(struct session_audit *c, sqlite3_stmt *q, int i,
+                                          const char *record, struct salt *salt,
+                                          struct digest *stored)
 {
     if (commitment_read_salt(q, i, salt) && commitment_read_digest(q, i + 1, stored))
         return true;
     memset(salt, 0, sizeof *salt);
     memset(stored, 0, sizeof *stored);
-    AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record,
-                "the record has no salt or no commitment");
+    SESSION_AUDIT_ADD_FAULT(c, SESSION_FAULT_RECORD, AUDIT_CHANGED, record,
+                            "the record has no salt or no commitment");
     return false;
 }
 
-static void walk_compare_digest(struct audited *c, const char *record, const struct digest *is,
-                                const struct digest *stored)
+static void walk_compare_digest(struct session_audit *c, const char *record,
+                                const struct digest *is, const struct digest *stored)
 {
     if (!digest_eq(is, stored))
-        AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record,
-                    "the record does not agree with its commitment");
+        SESSION_AUDIT_ADD_FAULT(c, SESSION_FAULT_RECORD, AUDIT_CHANGED, record,
+                                "the record does not agree with its commitment");
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-static int audited_read_event(struct audited *c, sqlite3_stmt *q)
+static int session_audit_check_event(struct session_audit *c, sqlite3_stmt *q)
 {
     char record[32];
     struct salt salt;
@@ -75,20 +78,21 @@ static int audited_read_event(struct audited *c, sqlite3_stmt *q)
     snprintf(record, sizeof record, placed ? "event %lld" : "event", (long long)place);
     if (!placed || place < 1 || (c->event_n > 0 && place <= c->event[c->event_n - 1].place)) {
         c->displaced = true;
-        AUDITED_SAY(c, AUDITED_MOVED, AUDIT_MOVED, record, "the record has an impossible place");
+        SESSION_AUDIT_ADD_FAULT(c, SESSION_FAULT_MOVED, AUDIT_MOVED, record,
+                                "the record has an impossible place");
     }
-    if (audited_read_commitment(c, q, EVENT_SALT, record, &salt, &stored)) {
+    if (session_audit_read_commitment(c, q, EVENT_SALT, record, &salt, &stored)) {
         struct digest is = commitment_of_row(q, EVENT_SALT + 2, BUNDLE_EVENT, &salt);
         walk_compare_digest(c, record, &is, &stored);
     }
-    c->event[c->event_n++] =
-        (struct audited_event){place, replaced_first_commitment(&c->replaced, record, &stored)};
+    c->event[c->event_n++] = (struct session_audit_event){
+        place, old_commitments_find_first(&c->old_commitments, record, &stored)};
     c->gaps |= kind.p != NULL && slice_is(kind, "gap");
     if (kind.p != NULL && slice_is(kind, EVENT_FINDING_ADDED)) {
         int st = findings_add_from_detail(&c->findings, place, connect_column(q, EVENT_SALT + 4));
         if (st == MI_EINVAL)
-            AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
-                        "the record does not say which finding was added");
+            SESSION_AUDIT_ADD_FAULT(c, SESSION_FAULT_REDACTION, AUDIT_CHANGED, record,
+                                    "the record does not say which finding was added");
         return st == MI_EINVAL ? 0 : st;
     }
     return 0;
@@ -96,8 +100,8 @@ static int audited_read_event(struct audited *c, sqlite3_stmt *q)
 
 /* Reads one page of rows with statement i, and calls take() for each row. *last: id of the last row
  * that was read; *ret_n: number of rows of the page. */
-static int walk_read_page(struct audited *c, enum snapshot_sql i, int64_t *last, size_t *ret_n,
-                          int (*take)(struct audited *c, sqlite3_stmt *q))
+static int walk_read_page(struct session_audit *c, enum snapshot_sql i, int64_t *last,
+                          size_t *ret_n, int (*take)(struct session_audit *c, sqlite3_stmt *q))
 {
     sqlite3_stmt *q;
     uint64_t before = c->bytes;
@@ -124,13 +128,13 @@ static int walk_read_page(struct audited *c, enum snapshot_sql i, int64_t *last,
     return st;
 }
 
-int audited_walk_events(struct audited *c)
+int session_audit_check_events(struct session_audit *c)
 {
     int64_t last = INT64_MIN;
     size_t n = 1;
     int st = 0;
     while (st == 0 && n > 0)
-        st = walk_read_page(c, SNAPSHOT_EVENTS, &last, &n, audited_read_event);
+        st = walk_read_page(c, SNAPSHOT_EVENTS, &last, &n, session_audit_check_event);
     findings_sort(&c->findings);
     return st;
 }
@@ -138,7 +142,7 @@ int audited_walk_events(struct audited *c)
 /* ---- messages ------------------------------------------------------------------------------- */
 
 /* Opens the session's file in Bodies/. MI_EINVAL: there is no such regular file. */
-static int open_session_bodies_file(struct audited *c)
+static int open_session_bodies_file(struct session_audit *c)
 {
     struct stat st;
     int dir = vault_dir_open_sub(c->source->dir_fd, VAULT_BODIES, false);
@@ -153,7 +157,8 @@ static int open_session_bodies_file(struct audited *c)
     return fstat(c->body_fd, &st) != 0 ? MI_EIO : S_ISREG(st.st_mode) ? 0 : MI_EINVAL;
 }
 
-static int hash_body(struct audited *c, struct record *r, int64_t offset, int64_t length)
+static int walk_hash_body_of_file(struct session_audit *c, struct record *r, int64_t offset,
+                                  int64_t length)
 {
     static char part[256 << 10];
     record_add_length(r, (uint64_t)length);
@@ -172,7 +177,8 @@ static int hash_body(struct audited *c, struct record *r, int64_t offset, int64_
 }
 
 /* Adds a large body to the record. MI_EINVAL: the session's file does not have the body. */
-static int walk_add_large_body(struct audited *c, struct record *r, int64_t offset, int64_t length)
+static int walk_add_large_body(struct session_audit *c, struct record *r, int64_t offset,
+                               int64_t length)
 {
     struct slice uid = slice_of(c->uid);
     struct stat file;
@@ -190,7 +196,7 @@ static int walk_add_large_body(struct audited *c, struct record *r, int64_t offs
     if (st == 0)
         c->body_bytes += length;
     if (st == 0)
-        st = hash_body(c, r, offset, length);
+        st = walk_hash_body_of_file(c, r, offset, length);
     if (st == MI_EIO)
         buf_printf(c->source->d.error, "cannot read %s/" VAULT_BODIES "/%s: %s", c->source->path,
                    c->uid, strerror(errno));
@@ -198,8 +204,8 @@ static int walk_add_large_body(struct audited *c, struct record *r, int64_t offs
 }
 
 /* Computes the commitment of a message from its row and its body. */
-static int walk_hash_message(struct audited *c, sqlite3_stmt *q, int64_t seq, const char *record,
-                             const struct salt *salt, struct digest *ret)
+static int walk_hash_message(struct session_audit *c, sqlite3_stmt *q, int64_t seq,
+                             const char *record, const struct salt *salt, struct digest *ret)
 {
     enum { FIRST = MESSAGE_SALT + 2, BODY = FIRST + COMMITMENT_MESSAGE_N };
     struct record r;
@@ -207,12 +213,12 @@ static int walk_hash_message(struct audited *c, sqlite3_stmt *q, int64_t seq, co
     bool large = sqlite3_column_type(q, MESSAGE_LENGTH) != SQLITE_NULL;
     int st = 0;
     if (!findings_remove_added_names(&c->findings, seq, &finding))
-        AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
-                    "the message's finding does not end with what was added later");
+        SESSION_AUDIT_ADD_FAULT(c, SESSION_FAULT_REDACTION, AUDIT_CHANGED, record,
+                                "the message's finding does not end with what was added later");
     if (large == (sqlite3_column_type(q, MESSAGE_OFFSET) == SQLITE_NULL) ||
         (large && sqlite3_column_type(q, BODY) != SQLITE_NULL))
-        AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record,
-                    "the record does not say where its body is");
+        SESSION_AUDIT_ADD_FAULT(c, SESSION_FAULT_ROW, AUDIT_CHANGED, record,
+                                "the record does not say where its body is");
     record_begin_digest(&r, salt, "message");
     commitment_add_columns(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
     record_add_text(&r, finding);
@@ -220,8 +226,8 @@ static int walk_hash_message(struct audited *c, sqlite3_stmt *q, int64_t seq, co
         st = walk_add_large_body(c, &r, sqlite3_column_int64(q, MESSAGE_OFFSET),
                                  sqlite3_column_int64(q, MESSAGE_LENGTH));
         if (st == MI_EINVAL)
-            AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record,
-                        "the message's body is missing in " VAULT_BODIES "/%s", c->uid);
+            SESSION_AUDIT_ADD_FAULT(c, SESSION_FAULT_ROW, AUDIT_CHANGED, record,
+                                    "the message's body is missing in " VAULT_BODIES "/%s", c->uid);
     } else {
         commitment_add_columns(&r, q, BODY, 1);
         c->bytes += (uint64_t)sqlite3_column_bytes(q, BODY);
@@ -233,9 +239,9 @@ static int walk_hash_message(struct audited *c, sqlite3_stmt *q, int64_t seq, co
     return st == MI_EINVAL ? 0 : st;
 }
 
-/* Adds the message to `called`, whose messages must be in the order of seq. The rows are sorted by
+/* Adds the message to `calls`, whose messages must be in the order of seq. The rows are sorted by
  * id, so seq is taken from the id: the column `seq` may be forged. */
-static int walk_add_message_to_calls(struct audited *c, sqlite3_stmt *q)
+static int walk_add_message_to_calls(struct session_audit *c, sqlite3_stmt *q)
 {
     enum { FIRST = MESSAGE_SALT + 2, ERROR = FIRST + BUNDLE_MESSAGE_error_code };
     enum row_kind kind =
@@ -260,10 +266,10 @@ static int walk_add_message_to_calls(struct audited *c, sqlite3_stmt *q)
         .finding = connect_column(q, FIRST + BUNDLE_MESSAGE_finding),
         .result = CONTEXT_NO_RESULT,
     };
-    return called_add_message(&c->called, &m);
+    return call_audit_add_message(&c->calls, &m);
 }
 
-static int audited_read_message(struct audited *c, sqlite3_stmt *q)
+static int session_audit_check_message(struct session_audit *c, sqlite3_stmt *q)
 {
     char record[32];
     struct salt salt;
@@ -273,9 +279,9 @@ static int audited_read_message(struct audited *c, sqlite3_stmt *q)
     snprintf(record, sizeof record, "message %lld", (long long)seq);
     if (sqlite3_column_int64(q, MESSAGE_OWNER) != c->id || seq < 0 || seq > SCHEMA_SEQ_MAX ||
         sqlite3_column_int64(q, MESSAGE_ID) != schema_message_id(c->id, (uint64_t)seq))
-        AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record,
-                    "the record has the id of another message");
-    if (audited_read_commitment(c, q, MESSAGE_SALT, record, &salt, &stored)) {
+        SESSION_AUDIT_ADD_FAULT(c, SESSION_FAULT_ROW, AUDIT_CHANGED, record,
+                                "the record has the id of another message");
+    if (session_audit_read_commitment(c, q, MESSAGE_SALT, record, &salt, &stored)) {
         st = walk_hash_message(c, q, seq, record, &salt, &is);
         if (st == 0)
             walk_compare_digest(c, record, &is, &stored);
@@ -284,22 +290,22 @@ static int audited_read_message(struct audited *c, sqlite3_stmt *q)
         c->gap = c->last_seq + 1;
     c->last_seq = seq;
     c->messages++;
-    struct digest first = replaced_first_commitment(&c->replaced, record, &stored);
+    struct digest first = old_commitments_find_first(&c->old_commitments, record, &stored);
     while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
         walk_add_commitment(c, &c->event[c->event_at++].first);
     walk_add_commitment(c, &first);
     return st == 0 ? walk_add_message_to_calls(c, q) : st;
 }
 
-int audited_walk_messages(struct audited *c)
+int session_audit_check_messages(struct session_audit *c)
 {
     int64_t last = schema_message_id(c->id, 0) - 1;
     size_t n = 1;
     int st = 0;
     while (st == 0 && n > 0) {
-        st = walk_read_page(c, SNAPSHOT_MESSAGES, &last, &n, audited_read_message);
+        st = walk_read_page(c, SNAPSHOT_MESSAGES, &last, &n, session_audit_check_message);
         if (st == 0)
-            st = called_compare_finished_calls(&c->called, c->source);
+            st = call_audit_compare_finished_calls(&c->calls, c->source);
     }
     while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
         walk_add_commitment(c, &c->event[c->event_at++].first);

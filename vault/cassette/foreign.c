@@ -118,21 +118,21 @@ static int foreign_deliver_message(struct cassette_reader *r, enum row_direction
 static int repair_entry(struct cassette_reader *r, struct slice *line)
 {
     struct json_scan scan;
-    struct mend m;
+    struct json_repair m;
     bool more = true;
     int st = 0;
     size_t line_no = r->line_no;
     r->entry_found = 0;
     if (json_scan(*line, NULL, NULL, &scan) == 0)
         return 0;
-    mend_open(&m, CASSETTE_LINE_MAX);
-    enum mend_result result = mend_add_line(&m, *line);
-    while (st == 0 && more && result == MEND_MORE) {
+    json_repair_open(&m, CASSETTE_LINE_MAX);
+    enum json_repair_result result = json_repair_add_line(&m, *line);
+    while (st == 0 && more && result == JSON_REPAIR_MORE) {
         st = cassette_next_line(r, line, &more);
         if (st == 0 && more)
-            result = mend_add_line(&m, *line);
+            result = json_repair_add_line(&m, *line);
     }
-    if (st == 0 && result != MEND_WHOLE) {
+    if (st == 0 && result != JSON_REPAIR_WHOLE) {
         r->line_no = line_no;
         buf_clear(&r->why);
         buf_printf(&r->why, "%s (byte %zu)", json_fault_text(scan.fault.kind), scan.fault.at + 1);
@@ -147,7 +147,7 @@ static int repair_entry(struct cassette_reader *r, struct slice *line)
         *line = buf_slice(&r->entry);
         st = r->entry.failed ? cassette_set_no_memory_error(r) : 0;
     }
-    mend_close(&m);
+    json_repair_close(&m);
     return st;
 }
 

@@ -12,7 +12,7 @@
 #ifndef MI_WIRE_MCP_ANSWER_FLAW_H
 #define MI_WIRE_MCP_ANSWER_FLAW_H
 
-#include "wire/mend.h"
+#include "wire/json_repair.h"
 #include "wire/rpc.h"
 
 /* The request to which an answer belongs. */

@@ -26,7 +26,7 @@ static int tear_down(void **state)
 
 static enum repeats_added add(uint64_t key, uint64_t seq, int64_t at_us, uint64_t written_at)
 {
-    struct uncertain u = {.key = key,
+    struct uncertain_call u = {.key = key,
                           .seq = seq,
                           .called_us = at_us - S,
                           .at_us = at_us,
@@ -46,7 +46,7 @@ static uint64_t client_read = 1000; /* the errors end at 500 */
 static const char *decide(uint64_t key, bool can_refuse, int64_t now_us)
 {
     static char text[64];
-    struct uncertain *first;
+    struct uncertain_call *first;
     enum repeat_decision d =
         repeats_decide_call(&r, key, false, can_refuse, now_us, client_read, &first);
     assert_true((d == REPEAT_NONE) == (first == NULL));
@@ -194,7 +194,7 @@ static void test_repeats_insists_who_has_read_the_refusal(void **state)
 static void test_repeats_late_answer_of_another_form_is_not_given(void **state)
 {
     (void)state;
-    struct uncertain *first;
+    struct uncertain_call *first;
     begin(ON_REPEAT_ANSWER);
     add(A, 5, S, 100);
     late(5, LATE_RESULT);

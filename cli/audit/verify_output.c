@@ -1,4 +1,4 @@
-#include "cli/audit/outcome.h"
+#include "cli/audit/verify_output.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -18,9 +18,9 @@ static const enum out_style styles[AUDIT_STATUSES] = {
     [AUDIT_VALID] = OUT_GREEN,     [AUDIT_NOT_ANCHORED] = OUT_PLAIN,
 };
 
-int outcome_open(struct outcome *r, const struct settings *s)
+int verify_output_open(struct verify_output *r, const struct settings *s)
 {
-    *r = (struct outcome){0};
+    *r = (struct verify_output){0};
     table_open(&r->table, columns, MI_COUNT(columns));
     int status = reporting_open(&r->reporting, s, settings_is_on(s, "json"));
     r->reporting.out.held = !r->reporting.json;
@@ -29,7 +29,7 @@ int outcome_open(struct outcome *r, const struct settings *s)
     return status;
 }
 
-void outcome_close(struct outcome *r)
+void verify_output_close(struct verify_output *r)
 {
     table_close(&r->table);
     buf_close(&r->details);
@@ -54,7 +54,7 @@ static void json_add_fault(struct json_out *j, const struct audit_wrong *w)
     json_out_str(j, "text", w->text);
 }
 
-static void json_add_audited_session(struct outcome *r, const struct audit_session *s)
+static void json_add_audited_session(struct verify_output *r, const struct audit_session *s)
 {
     struct json_out *j = reporting_begin_row(&r->reporting);
     json_out_str(j, "type", "session");
@@ -78,7 +78,7 @@ static void json_add_audited_session(struct outcome *r, const struct audit_sessi
     reporting_end_row(&r->reporting);
 }
 
-static void json_add_audited_vault(struct outcome *r, const struct audit_vault *v,
+static void json_add_audited_vault(struct verify_output *r, const struct audit_vault *v,
                                    const char *verdict)
 {
     struct buf key = {0};
@@ -156,7 +156,8 @@ static struct report_case *begin_report_case_of_log(struct report *r, const char
 
 /* Adds a paragraph to the details: what is wrong, and what that implies. where: the session, or ""
  * for the log. */
-static void add_fault_details(struct outcome *r, const char *where, const struct audit_wrong *w)
+static void add_fault_details(struct verify_output *r, const char *where,
+                              const struct audit_wrong *w)
 {
     if (r->shown++ >= DETAILS_MAX)
         return;
@@ -166,7 +167,7 @@ static void add_fault_details(struct outcome *r, const char *where, const struct
                audit_explain_fault_kind(w->kind));
 }
 
-static void outcome_add_row(struct outcome *r, const struct audit_session *s)
+static void verify_output_add_table_row(struct verify_output *r, const struct audit_session *s)
 {
     char when[CLOCK_TEXT_MAX] = "-";
     struct table *t = &r->table;
@@ -185,7 +186,7 @@ static void outcome_add_row(struct outcome *r, const struct audit_session *s)
     table_add_cell(t, slice_of(audit_status_name(s->status)), styles[s->status]);
 }
 
-static void add_session_details(struct outcome *r, const struct audit_session *s)
+static void add_session_details(struct verify_output *r, const struct audit_session *s)
 {
     char where[64];
     snprintf(where, sizeof where, "session %lld", (long long)s->id);
@@ -200,7 +201,7 @@ static void add_session_details(struct outcome *r, const struct audit_session *s
     }
 }
 
-static void print_counts(struct outcome *r)
+static void print_session_counts(struct verify_output *r)
 {
     static const enum audit_status order[] = {AUDIT_TAMPERED,     AUDIT_INCOMPLETE, AUDIT_VALID,
                                               AUDIT_NOT_ANCHORED, AUDIT_REDACTED,   AUDIT_OPEN,
@@ -219,7 +220,7 @@ static void print_counts(struct outcome *r)
     out_fill_line(o, from, 2);
 }
 
-static void print_log_outcome(struct outcome *r, const struct audit_vault *v)
+static void print_log_summary(struct verify_output *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;
     size_t from = o->b.n;
@@ -248,20 +249,20 @@ static void print_log_outcome(struct outcome *r, const struct audit_vault *v)
     out_fill_line(o, from, 2);
 }
 
-static uint64_t count_unfinished_sessions(const struct outcome *r)
+static uint64_t count_unfinished_sessions(const struct verify_output *r)
 {
     return r->n[AUDIT_INCOMPLETE] + r->n[AUDIT_REMOVING];
 }
 
 /* Returns the name of the verdict, also for --json. */
-static const char *outcome_verdict(const struct outcome *r)
+static const char *verify_output_get_verdict_name(const struct verify_output *r)
 {
     bool tampered = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0;
     return tampered ? "TAMPERED" : count_unfinished_sessions(r) > 0 ? "incomplete" : "valid";
 }
 
 /* Prints what was compared with the log and the checkpoints, and what was not. */
-static void print_what_was_compared(struct outcome *r, const struct audit_vault *v)
+static void print_compared_parts(struct verify_output *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;
     uint64_t covered = r->tests - r->n[AUDIT_NOT_COVERED] - r->n[AUDIT_REMOVING];
@@ -293,7 +294,7 @@ static void print_what_was_compared(struct outcome *r, const struct audit_vault 
 }
 
 /* Prints the last line, the verdict. The exit status expresses the same verdict. */
-static void print_verdict(struct outcome *r, const struct audit_vault *v)
+static void print_verdict(struct verify_output *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;
     unsigned long long wrong = r->n[AUDIT_TAMPERED] + r->wrong, open = count_unfinished_sessions(r);
@@ -302,7 +303,7 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
                            wrong > 0  ? OUT_RED
                            : open > 0 ? OUT_YELLOW
                                       : OUT_GREEN,
-                           outcome_verdict(r));
+                           verify_output_get_verdict_name(r));
     if (wrong > 0)
         out_printf(o, ": %llu thing%s wrong; %s", wrong, wrong == 1 ? " is" : "s are",
                    v->stopped ? "nothing else was compared" : "recorded data was changed");
@@ -325,7 +326,7 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
     out_end_line(o);
 }
 
-static int outcome_print_text(struct outcome *r, const struct audit_vault *v)
+static int verify_output_print_text(struct verify_output *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;
     bool fine = true;
@@ -339,18 +340,18 @@ static int outcome_print_text(struct outcome *r, const struct audit_vault *v)
     if (r->shown > 0)
         out_end_line(o);
     if (!v->stopped) {
-        print_counts(r);
-        print_log_outcome(r, v);
+        print_session_counts(r);
+        print_log_summary(r, v);
     }
     if (!v->stopped && v->has_log)
-        print_what_was_compared(r, v);
+        print_compared_parts(r, v);
     print_verdict(r, v);
     return fine && !r->details.failed ? EXIT_FINE : EXIT_TROUBLE;
 }
 
 /* ---- the functions of the header ------------------------------------------------------------- */
 
-void outcome_add_session(struct outcome *r, const struct audit_session *s)
+void verify_output_add_session(struct verify_output *r, const struct audit_session *s)
 {
     r->n[s->status]++;
     r->tests++;
@@ -358,12 +359,12 @@ void outcome_add_session(struct outcome *r, const struct audit_session *s)
     if (r->reporting.json)
         json_add_audited_session(r, s);
     if (r->reporting.text) {
-        outcome_add_row(r, s);
+        verify_output_add_table_row(r, s);
         add_session_details(r, s);
     }
 }
 
-void outcome_add_fault(struct outcome *r, const struct audit_wrong *w)
+void verify_output_add_fault(struct verify_output *r, const struct audit_wrong *w)
 {
     r->wrong++;
     add_fault_to_report(&r->reporting.report,
@@ -378,7 +379,7 @@ void outcome_add_fault(struct outcome *r, const struct audit_wrong *w)
         add_fault_details(r, "", w);
 }
 
-int outcome_print(struct outcome *r, const struct audit_vault *v)
+int verify_output_print_all(struct verify_output *r, const struct audit_vault *v)
 {
     bool found = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0 || count_unfinished_sessions(r) > 0;
     if (r->wrong == 0) {
@@ -386,8 +387,8 @@ int outcome_print(struct outcome *r, const struct audit_vault *v)
         report_add_case(&r->reporting.report);
     }
     if (r->reporting.json)
-        json_add_audited_vault(r, v, outcome_verdict(r));
-    if (r->reporting.text && outcome_print_text(r, v) != EXIT_FINE)
+        json_add_audited_vault(r, v, verify_output_get_verdict_name(r));
+    if (r->reporting.text && verify_output_print_text(r, v) != EXIT_FINE)
         r->reporting.out.b.failed = true;
     int status = reporting_close(&r->reporting);
     return status != EXIT_FINE ? status : found ? EXIT_FOUND : EXIT_FINE;

@@ -1,4 +1,4 @@
-#include "vault/audit/replaced.h"
+#include "vault/audit/old_commitments.h"
 
 #include "base/grow.h"
 #include "base/os/sort.h"
@@ -8,14 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void replaced_close(struct replaced *r)
+void old_commitments_close(struct old_commitments *r)
 {
     free(r->row);
     buf_close(&r->names);
-    *r = (struct replaced){0};
+    *r = (struct old_commitments){0};
 }
 
-int replaced_load_commitments(struct replaced *r, struct snapshot *s, int64_t session_id)
+int old_commitments_load_rows(struct old_commitments *r, struct snapshot *s, int64_t session_id)
 {
     sqlite3_stmt *q;
     int rc = SQLITE_DONE, st = db_begin(&s->d);
@@ -30,8 +30,8 @@ int replaced_load_commitments(struct replaced *r, struct snapshot *s, int64_t se
             st = MI_ENOMEM;
             break;
         }
-        struct replaced_row *x = &r->row[r->n++];
-        *x = (struct replaced_row){
+        struct old_commitment *x = &r->row[r->n++];
+        *x = (struct old_commitment){
             .at = r->names.n, .n = record.n, .leaf = sqlite3_column_int64(q, 1)};
         x->valid = commitment_read_digest(q, 2, &x->old);
         buf_slice_add(&r->names, record);
@@ -41,37 +41,39 @@ int replaced_load_commitments(struct replaced *r, struct snapshot *s, int64_t se
     return db_end(&s->d, st < 0 ? st : done);
 }
 
-static struct slice replaced_row_name(const struct replaced *r, const struct replaced_row *x)
+static struct slice old_commitments_get_record_name(const struct old_commitments *r,
+                                                    const struct old_commitment *x)
 {
     return (struct slice){buf_slice(&r->names).p + x->at, x->n};
 }
 
 /* Returns the index of the first row of a record; *ret_n: the number of its rows. */
-static size_t replaced_find_rows_of_record(const struct replaced *r, const char *record,
-                                           size_t *ret_n)
+static size_t old_commitments_find_rows(const struct old_commitments *r, const char *record,
+                                        size_t *ret_n)
 {
     struct slice wanted = slice_of(record);
     size_t low = 0, high = r->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (slice_cmp(replaced_row_name(r, &r->row[middle]), wanted) < 0)
+        if (slice_cmp(old_commitments_get_record_name(r, &r->row[middle]), wanted) < 0)
             low = middle + 1;
         else
             high = middle;
     }
     *ret_n = 0;
-    while (low + *ret_n < r->n && slice_eq(replaced_row_name(r, &r->row[low + *ret_n]), wanted))
+    while (low + *ret_n < r->n &&
+           slice_eq(old_commitments_get_record_name(r, &r->row[low + *ret_n]), wanted))
         ++*ret_n;
     return low;
 }
 
-struct digest replaced_first_commitment(struct replaced *r, const char *record,
-                                        const struct digest *stored)
+struct digest old_commitments_find_first(struct old_commitments *r, const char *record,
+                                         const struct digest *stored)
 {
-    size_t n, at = replaced_find_rows_of_record(r, record, &n);
+    size_t n, at = old_commitments_find_rows(r, record, &n);
     struct digest now = *stored;
     for (size_t i = n; i > 0; i--) {
-        struct replaced_row *x = &r->row[at + i - 1];
+        struct old_commitment *x = &r->row[at + i - 1];
         x->now = now;
         x->known = true;
         now = x->old;
@@ -79,10 +81,10 @@ struct digest replaced_first_commitment(struct replaced *r, const char *record,
     return now;
 }
 
-struct digest replaced_find_commitment_at_leaf(const struct replaced *r, const char *record,
-                                               int64_t n, const struct digest *stored)
+struct digest old_commitments_find_at_leaf(const struct old_commitments *r, const char *record,
+                                           int64_t n, const struct digest *stored)
 {
-    size_t rows, at = replaced_find_rows_of_record(r, record, &rows);
+    size_t rows, at = old_commitments_find_rows(r, record, &rows);
     for (size_t i = 0; i < rows; i++)
         if (r->row[at + i].leaf > n)
             return r->row[at + i].old;
@@ -91,17 +93,19 @@ struct digest replaced_find_commitment_at_leaf(const struct replaced *r, const c
 
 /* ---- the leaves ----------------------------------------------------------------------------- */
 
-static int compare_replaced_by_leaf(const void *a, const void *b, void *ctx)
+static int compare_old_commitments_by_leaf(const void *a, const void *b, void *ctx)
 {
-    const struct replaced *r = ctx;
-    const struct replaced_row *x = &r->row[*(const size_t *)a], *y = &r->row[*(const size_t *)b];
+    const struct old_commitments *r = ctx;
+    const struct old_commitment *x = &r->row[*(const size_t *)a], *y = &r->row[*(const size_t *)b];
     int c = (x->leaf > y->leaf) - (x->leaf < y->leaf);
-    return c != 0 ? c : slice_cmp(replaced_row_name(r, x), replaced_row_name(r, y));
+    return c != 0 ? c
+                  : slice_cmp(old_commitments_get_record_name(r, x),
+                              old_commitments_get_record_name(r, y));
 }
 
 /* Adds the line "RECORD OLD NEW" to the digest that a leaf `redact` states. */
-static void replaced_add_line(struct digest_sum *sum, const struct replaced *r,
-                              const struct replaced_row *x)
+static void old_commitments_hash_row(struct digest_sum *sum, const struct old_commitments *r,
+                                     const struct old_commitment *x)
 {
     char text[2 * DIGEST_HEX + 3];
     text[0] = ' ';
@@ -109,17 +113,18 @@ static void replaced_add_line(struct digest_sum *sum, const struct replaced *r,
     text[DIGEST_HEX + 1] = ' ';
     digest_hex(&x->now, text + DIGEST_HEX + 2);
     text[2 * DIGEST_HEX + 2] = '\n';
-    struct slice name = replaced_row_name(r, x);
+    struct slice name = old_commitments_get_record_name(r, x);
     digest_add(sum, name.p, name.n);
     digest_add(sum, text, sizeof text);
 }
 
 /* The record's name comes from the vault: it is reported only if mcp-interposer could have written
  * it. */
-static void replaced_set_fault(const struct replaced *r, const struct replaced_row *x,
-                               enum audit_kind kind, const char *text, struct audit_wrong *w)
+static void old_commitments_set_fault(const struct old_commitments *r,
+                                      const struct old_commitment *x, enum audit_kind kind,
+                                      const char *text, struct audit_wrong *w)
 {
-    struct slice name = replaced_row_name(r, x);
+    struct slice name = old_commitments_get_record_name(r, x);
     char record[sizeof w->record];
     bool ours = name.n < sizeof record;
     for (size_t i = 0; i < name.n && ours; i++)
@@ -131,14 +136,15 @@ static void replaced_set_fault(const struct replaced *r, const struct replaced_r
 
 /* Whether a row has an invalid commitment, or names a record that was not read; if so, describes
  * the fault in *w. */
-static bool replaced_find_wrong_row(const struct replaced *r, struct audit_wrong *w)
+static bool old_commitments_find_wrong_row(const struct old_commitments *r, struct audit_wrong *w)
 {
     for (size_t i = 0; i < r->n; i++) {
-        const struct replaced_row *x = &r->row[i];
+        const struct old_commitment *x = &r->row[i];
         if (!x->valid)
-            replaced_set_fault(r, x, AUDIT_CHANGED, "has an earlier commitment that is not one", w);
+            old_commitments_set_fault(r, x, AUDIT_CHANGED,
+                                      "has an earlier commitment that is not one", w);
         else if (!x->known)
-            replaced_set_fault(r, x, AUDIT_REMOVED, "was redacted, and is missing", w);
+            old_commitments_set_fault(r, x, AUDIT_REMOVED, "was redacted, and is missing", w);
         if (!x->valid || !x->known)
             return true;
     }
@@ -147,16 +153,18 @@ static bool replaced_find_wrong_row(const struct replaced *r, struct audit_wrong
 
 /* Whether a row names a leaf that is not a redaction of this session; if so, describes the fault in
  * *w. order: indexes of the rows, sorted by leaf. */
-static bool replaced_leaf_is_foreign(const struct replaced *r, const size_t *order,
-                                     const struct trail *t, size_t last, struct audit_wrong *w)
+static bool old_commitments_find_foreign_leaf(const struct old_commitments *r, const size_t *order,
+                                              const struct trail *t, size_t last,
+                                              struct audit_wrong *w)
 {
     for (size_t i = r->n; i-- > 0;) {
-        const struct replaced_row *x = &r->row[order[i]];
+        const struct old_commitment *x = &r->row[order[i]];
         while (last != TRAIL_NONE && t->leaf[last].n > x->leaf)
             last = t->leaf[last].before;
         if (last == TRAIL_NONE || t->leaf[last].n != x->leaf) {
-            replaced_set_fault(r, x, AUDIT_CHANGED,
-                               "was replaced by a leaf that is not a redaction of this session", w);
+            old_commitments_set_fault(
+                r, x, AUDIT_CHANGED,
+                "was replaced by a leaf that is not a redaction of this session", w);
             return true;
         }
     }
@@ -166,8 +174,8 @@ static bool replaced_leaf_is_foreign(const struct replaced *r, const size_t *ord
 /* Whether the changes that the leaf states (their number and digest) differ from the rows with the
  * number of the leaf. If so, describes the fault in *w. order: indexes of the rows, sorted by
  * leaf. */
-static bool replaced_rows_differ_from_leaf(const struct replaced *r, const size_t *order,
-                                           const struct trail_leaf *leaf, struct audit_wrong *w)
+static bool old_commitments_differ_from_leaf(const struct old_commitments *r, const size_t *order,
+                                             const struct trail_leaf *leaf, struct audit_wrong *w)
 {
     struct digest_sum sum;
     struct digest d;
@@ -182,7 +190,7 @@ static bool replaced_rows_differ_from_leaf(const struct replaced *r, const size_
     int64_t n = 0;
     digest_begin(&sum);
     for (; low < r->n && r->row[order[low]].leaf == leaf->n; low++, n++)
-        replaced_add_line(&sum, r, &r->row[order[low]]);
+        old_commitments_hash_row(&sum, r, &r->row[order[low]]);
     digest_end(&sum, &d);
     if (n != leaf->records)
         audit_set_fault(w, AUDIT_CHANGED, "",
@@ -194,8 +202,8 @@ static bool replaced_rows_differ_from_leaf(const struct replaced *r, const size_
     return n != leaf->records || !digest_eq(&d, &leaf->digest);
 }
 
-int replaced_check_against_trail(const struct replaced *r, const struct trail *t, size_t last,
-                                 struct audit_wrong *w)
+int old_commitments_compare_with_log(const struct old_commitments *r, const struct trail *t,
+                                     size_t last, struct audit_wrong *w)
 {
     size_t *order = calloc(r->n + 1, sizeof *order);
     if (order == NULL)
@@ -203,11 +211,12 @@ int replaced_check_against_trail(const struct replaced *r, const struct trail *t
     for (size_t i = 0; i < r->n; i++)
         order[i] = i;
     /* the cast is needed, because sort_array() takes a context that is not const */
-    struct replaced rows = *r;
-    sort_array(order, r->n, sizeof *order, compare_replaced_by_leaf, &rows);
-    bool wrong = replaced_leaf_is_foreign(r, order, t, last, w) || replaced_find_wrong_row(r, w);
+    struct old_commitments rows = *r;
+    sort_array(order, r->n, sizeof *order, compare_old_commitments_by_leaf, &rows);
+    bool wrong = old_commitments_find_foreign_leaf(r, order, t, last, w) ||
+                 old_commitments_find_wrong_row(r, w);
     for (; !wrong && last != TRAIL_NONE; last = t->leaf[last].before)
-        wrong = replaced_rows_differ_from_leaf(r, order, &t->leaf[last], w);
+        wrong = old_commitments_differ_from_leaf(r, order, &t->leaf[last], w);
     free(order);
     return 0;
 }

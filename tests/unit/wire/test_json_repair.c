@@ -1,5 +1,5 @@
 /* Lines that json_scan() refuses, repaired. */
-#include "wire/mend.h"
+#include "wire/json_repair.h"
 
 #include "tests/support/unit.h"
 
@@ -7,11 +7,11 @@
 #define ROOM ((size_t)1 << 20)
 
 /* One line, from memory that ends with it. *ret owns the result. */
-static enum mend_result mend_one(struct mend *ret, const char *text, size_t n)
+static enum json_repair_result repair_one_line(struct json_repair *ret, const char *text, size_t n)
 {
     char *copy = unit_copy(text, n);
-    mend_open(ret, ROOM);
-    enum mend_result result = mend_add_line(ret, (struct slice){copy, n});
+    json_repair_open(ret, ROOM);
+    enum json_repair_result result = json_repair_add_line(ret, (struct slice){copy, n});
     size_t behind = ret->trailing.n > 0 ? (size_t)(ret->trailing.p - copy) : n;
     free(copy);
     ret->trailing.p = text + behind;
@@ -24,40 +24,41 @@ static bool is_strict(struct slice text)
     return json_scan(text, NULL, NULL, &scan) == 0;
 }
 
-static void expect_mended(const char *text, size_t n, const char *want, findings found)
+static void expect_repaired(const char *text, size_t n, const char *want, findings found)
 {
-    struct mend m;
-    enum mend_result result = mend_one(&m, text, n);
-    if (result != MEND_WHOLE || !slice_is(buf_slice(&m.text), want) ||
+    struct json_repair m;
+    enum json_repair_result result = repair_one_line(&m, text, n);
+    if (result != JSON_REPAIR_WHOLE || !slice_is(buf_slice(&m.text), want) ||
         repairs_as_findings(&m.repairs) != found)
         fail_msg("%.*s\ngave %d at %zu, %s, not\n%s", (int)n, text, (int)result, m.flaw_at,
                  buf_str(&m.text), want);
     assert_true(is_strict(buf_slice(&m.text)));
-    mend_close(&m);
+    json_repair_close(&m);
 }
 
-#define MENDED(text, want, found) expect_mended(text, sizeof(text) - 1, want, found)
+#define REPAIRED(text, want, found) expect_repaired(text, sizeof(text) - 1, want, found)
 
-static void test_mend_flaws_with_one_reading_are_repaired(void **state)
+static void test_json_repair_flaws_with_one_reading_are_repaired(void **state)
 {
     (void)state;
-    MENDED("{}", "{}", 0);
-    MENDED(" [1, \"a\\n\\u00e9\" ,{\"b\":-1.5e3}] ", " [1, \"a\\n\\u00e9\" ,{\"b\":-1.5e3}]", 0);
-    MENDED("{\"a\":\"caf\xE9\"}", "{\"a\":\"caf\xEF\xBF\xBD\"}", F(INVALID_UTF8));
-    MENDED("{\"caf\xE9\":[\"\xFF\"]}", "{\"caf\xEF\xBF\xBD\":[\"\xEF\xBF\xBD\"]}", F(INVALID_UTF8));
-    MENDED("{\"a\":\"x\ty\rz\x01\x1F\b\f\"}", "{\"a\":\"x\\ty\\rz\\u0001\\u001f\\b\\f\"}",
-           F(CONTROL_CHARACTER));
-    MENDED("{\"a\0b\":\"\0\"}", "{\"a\\u0000b\":\"\\u0000\"}", F(CONTROL_CHARACTER));
-    MENDED("{\"a\":NaN,\"b\":[Infinity,-Infinity ,1]}", "{\"a\":null,\"b\":[null,null ,1]}",
-           F(NOT_A_NUMBER));
-    MENDED("{\"a\":\"NaN\"}", "{\"a\":\"NaN\"}", 0);
-    MENDED("{\"a\":1} done", "{\"a\":1}", F(TRAILING_TEXT));
-    MENDED("{\"a\":1}\0\0", "{\"a\":1}", F(TRAILING_TEXT));
-    MENDED("{\"a\":NaN,\"b\":\"\xE9\t\"};", "{\"a\":null,\"b\":\"\xEF\xBF\xBD\\t\"}",
-           F(NOT_A_NUMBER) | F(INVALID_UTF8) | F(CONTROL_CHARACTER) | F(TRAILING_TEXT));
+    REPAIRED("{}", "{}", 0);
+    REPAIRED(" [1, \"a\\n\\u00e9\" ,{\"b\":-1.5e3}] ", " [1, \"a\\n\\u00e9\" ,{\"b\":-1.5e3}]", 0);
+    REPAIRED("{\"a\":\"caf\xE9\"}", "{\"a\":\"caf\xEF\xBF\xBD\"}", F(INVALID_UTF8));
+    REPAIRED("{\"caf\xE9\":[\"\xFF\"]}", "{\"caf\xEF\xBF\xBD\":[\"\xEF\xBF\xBD\"]}",
+             F(INVALID_UTF8));
+    REPAIRED("{\"a\":\"x\ty\rz\x01\x1F\b\f\"}", "{\"a\":\"x\\ty\\rz\\u0001\\u001f\\b\\f\"}",
+             F(CONTROL_CHARACTER));
+    REPAIRED("{\"a\0b\":\"\0\"}", "{\"a\\u0000b\":\"\\u0000\"}", F(CONTROL_CHARACTER));
+    REPAIRED("{\"a\":NaN,\"b\":[Infinity,-Infinity ,1]}", "{\"a\":null,\"b\":[null,null ,1]}",
+             F(NOT_A_NUMBER));
+    REPAIRED("{\"a\":\"NaN\"}", "{\"a\":\"NaN\"}", 0);
+    REPAIRED("{\"a\":1} done", "{\"a\":1}", F(TRAILING_TEXT));
+    REPAIRED("{\"a\":1}\0\0", "{\"a\":1}", F(TRAILING_TEXT));
+    REPAIRED("{\"a\":NaN,\"b\":\"\xE9\t\"};", "{\"a\":null,\"b\":\"\xEF\xBF\xBD\\t\"}",
+             F(NOT_A_NUMBER) | F(INVALID_UTF8) | F(CONTROL_CHARACTER) | F(TRAILING_TEXT));
 }
 
-static void test_mend_flaws_with_two_readings_are_not_repaired(void **state)
+static void test_json_repair_flaws_with_two_readings_are_not_repaired(void **state)
 {
     (void)state;
     static const struct {
@@ -96,17 +97,17 @@ static void test_mend_flaws_with_two_readings_are_not_repaired(void **state)
         {"log {}", 0},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        struct mend m;
-        enum mend_result result = mend_one(&m, rows[i].text, strlen(rows[i].text));
-        if (result != MEND_FLAWED || m.flaw_at != rows[i].at)
+        struct json_repair m;
+        enum json_repair_result result = repair_one_line(&m, rows[i].text, strlen(rows[i].text));
+        if (result != JSON_REPAIR_FLAWED || m.flaw_at != rows[i].at)
             fail_msg("%s\ngave %d at %zu", rows[i].text, (int)result, m.flaw_at);
-        mend_close(&m);
+        json_repair_close(&m);
     }
 }
 
 /* The second column is the number of U+FFFD that the decoder of the WHATWG standard emits: Node's TextDecoder and
  * Python's errors="replace" give the same. */
-static void test_mend_each_maximal_invalid_part_becomes_one_character(void **state)
+static void test_json_repair_each_maximal_invalid_part_becomes_one_character(void **state)
 {
     (void)state;
     static const struct {
@@ -150,13 +151,13 @@ static void test_mend_each_maximal_invalid_part_becomes_one_character(void **sta
     for (size_t i = 0; i < MI_COUNT(rows); i++)
         for (size_t b = 0; b < MI_COUNT(behind); b++) {
             struct buf text = {0}, want = {0};
-            struct mend m;
+            struct json_repair m;
             buf_printf(&text, "{\"a\":\"%s%s", rows[i].bytes, behind[b]);
             buf_adds(&want, "{\"a\":\"");
             for (int n = 0; n < rows[i].n; n++)
                 buf_adds(&want, "\xEF\xBF\xBD");
             buf_adds(&want, behind[b]);
-            assert_int_equal(mend_one(&m, text.p, text.n), MEND_WHOLE);
+            assert_int_equal(repair_one_line(&m, text.p, text.n), JSON_REPAIR_WHOLE);
             if (!slice_eq(buf_slice(&m.text), buf_slice(&want)))
                 fail_msg("row %zu.%zu: %s", i, b, buf_str(&m.text));
             assert_int_equal(m.repairs.n, 1);
@@ -164,7 +165,7 @@ static void test_mend_each_maximal_invalid_part_becomes_one_character(void **sta
             assert_int_equal(m.repairs.list[0].at, 6);
             assert_true(slice_is((struct slice){m.repairs.list[0].bytes, m.repairs.list[0].bytes_n},
                                  rows[i].bytes));
-            mend_close(&m);
+            json_repair_close(&m);
             buf_close(&text);
             buf_close(&want);
         }
@@ -174,33 +175,33 @@ static const char sample[] =
     "{\"jsonrpc\": \"2.0\",\t\"id\":12,\"result\":{\"caf\xC3\xA9\":[true,null,"
     "-1.5e+3,{}],\"t\":\"a\\n\\u00e9 \xF0\x9F\x98\x80\"}}";
 
-static void test_mend_a_line_cut_anywhere_is_never_whole(void **state)
+static void test_json_repair_a_line_cut_anywhere_is_never_whole(void **state)
 {
     (void)state;
     for (size_t n = 0; n < sizeof sample - 1; n++) {
-        struct mend m;
-        assert_int_not_equal(mend_one(&m, sample, n), MEND_WHOLE);
-        mend_close(&m);
+        struct json_repair m;
+        assert_int_not_equal(repair_one_line(&m, sample, n), JSON_REPAIR_WHOLE);
+        json_repair_close(&m);
     }
-    MENDED(sample, sample, 0);
+    REPAIRED(sample, sample, 0);
 }
 
 /* Between two tokens the parts give the text itself; inside a string they give a newline; inside another token
  * nothing. */
-static void test_mend_a_value_in_two_lines_at_any_byte(void **state)
+static void test_json_repair_a_value_in_two_lines_at_any_byte(void **state)
 {
     (void)state;
     size_t joined = 0, flawed = 0;
     for (size_t n = 1; n < sizeof sample - 1; n++) {
-        struct mend m;
-        enum mend_result result = mend_one(&m, sample, n);
-        if (result == MEND_MORE) {
+        struct json_repair m;
+        enum json_repair_result result = repair_one_line(&m, sample, n);
+        if (result == JSON_REPAIR_MORE) {
             size_t rest = sizeof sample - 1 - n;
             char *copy = unit_copy(sample + n, rest);
-            result = mend_add_line(&m, (struct slice){copy, rest});
+            result = json_repair_add_line(&m, (struct slice){copy, rest});
             free(copy);
         }
-        if (result == MEND_WHOLE) {
+        if (result == JSON_REPAIR_WHOLE) {
             assert_true(is_strict(buf_slice(&m.text)));
             assert_true(repairs_as_findings(&m.repairs) & F(SEVERAL_LINES));
             for (size_t i = 0; i < m.repairs.n; i++)
@@ -209,31 +210,31 @@ static void test_mend_a_value_in_two_lines_at_any_byte(void **state)
             assert_true(m.text.n >= sizeof sample - 1);
             joined++;
         } else {
-            assert_int_equal(result, MEND_FLAWED);
+            assert_int_equal(result, JSON_REPAIR_FLAWED);
             assert_true(m.flaw_at <= sizeof sample);
             flawed++;
         }
-        mend_close(&m);
+        json_repair_close(&m);
     }
     assert_true(joined > 60);
     assert_true(flawed > 10); /* 12, true, null, -1.5e+3, \n, \u00e9 */
 }
 
-static enum mend_result mend_lines(struct mend *m, const char *const *lines)
+static enum json_repair_result repair_lines(struct json_repair *m, const char *const *lines)
 {
-    enum mend_result result = MEND_FLAWED;
-    mend_open(m, ROOM);
+    enum json_repair_result result = JSON_REPAIR_FLAWED;
+    json_repair_open(m, ROOM);
     for (; *lines != NULL; lines++) {
         char *copy = unit_copy(*lines, strlen(*lines));
-        result = mend_add_line(m, (struct slice){copy, strlen(*lines)});
+        result = json_repair_add_line(m, (struct slice){copy, strlen(*lines)});
         free(copy);
-        if (result != MEND_MORE)
+        if (result != JSON_REPAIR_MORE)
             break;
     }
     return result;
 }
 
-static void test_mend_lines_of_one_message_are_joined(void **state)
+static void test_repair_lines_of_one_message_are_joined(void **state)
 {
     (void)state;
     static const char *const pretty[] = {"{",
@@ -247,8 +248,8 @@ static void test_mend_lines_of_one_message_are_joined(void **state)
                                          "} ok",
                                          NULL};
     static const char *const text[] = {"{\"a\":\"one\xC3", "two\xE9", "\",", "\"b\":2", "}", NULL};
-    struct mend m;
-    assert_int_equal(mend_lines(&m, pretty), MEND_WHOLE);
+    struct json_repair m;
+    assert_int_equal(repair_lines(&m, pretty), JSON_REPAIR_WHOLE);
     assert_string_equal(buf_str(&m.text), "{  \"jsonrpc\": \"2.0\",  \"id\": 1,  \"result\": {    "
                                           "\"a\": [      null    ]\r  }}");
     assert_int_equal(repairs_as_findings(&m.repairs),
@@ -256,14 +257,14 @@ static void test_mend_lines_of_one_message_are_joined(void **state)
     assert_int_equal(m.repairs.list[0].count, 8);
     assert_int_equal(m.repairs.list[0].at, 1);
     assert_int_equal(m.repairs.list[1].at, 64);
-    mend_close(&m);
-    assert_int_equal(mend_lines(&m, text), MEND_WHOLE);
+    json_repair_close(&m);
+    assert_int_equal(repair_lines(&m, text), JSON_REPAIR_WHOLE);
     assert_string_equal(buf_str(&m.text),
                         "{\"a\":\"one\xEF\xBF\xBD\\ntwo\xEF\xBF\xBD\\n\",\"b\":2}");
-    mend_close(&m);
+    json_repair_close(&m);
 }
 
-static void test_mend_a_line_that_does_not_continue_the_value_is_flawed(void **state)
+static void test_json_repair_a_line_that_does_not_continue_the_value_is_flawed(void **state)
 {
     (void)state;
     static const char *const rows[][4] = {
@@ -275,22 +276,22 @@ static void test_mend_a_line_that_does_not_continue_the_value_is_flawed(void **s
         {"{", "{\"a\":1}", NULL},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        struct mend m;
-        assert_int_equal(mend_lines(&m, rows[i]), MEND_FLAWED);
-        mend_close(&m);
+        struct json_repair m;
+        assert_int_equal(repair_lines(&m, rows[i]), JSON_REPAIR_FLAWED);
+        json_repair_close(&m);
     }
 }
 
-static void test_mend_the_replaced_bytes_are_bounded(void **state)
+static void test_json_repair_the_replaced_bytes_are_bounded(void **state)
 {
     (void)state;
     struct buf text = {0};
-    struct mend m;
+    struct json_repair m;
     buf_adds(&text, "{\"a\":\"");
     for (int i = 0; i < 1000; i++)
         buf_adds(&text, i % 2 ? "\t" : "\xE9x");
     buf_adds(&text, "\"}");
-    assert_int_equal(mend_one(&m, text.p, text.n), MEND_WHOLE);
+    assert_int_equal(repair_one_line(&m, text.p, text.n), JSON_REPAIR_WHOLE);
     assert_true(is_strict(buf_slice(&m.text)));
     assert_int_equal(m.repairs.n, 2);
     for (int i = 0; i < 2; i++) {
@@ -298,36 +299,37 @@ static void test_mend_the_replaced_bytes_are_bounded(void **state)
         assert_int_equal(m.repairs.list[i].bytes_n, REPAIR_BYTES_MAX);
     }
     assert_memory_equal(m.repairs.list[0].bytes, "\xE9\xE9\xE9", 3);
-    mend_close(&m);
+    json_repair_close(&m);
     /* and so is the text */
-    mend_open(&m, 100);
-    assert_int_equal(mend_add_line(&m, buf_slice(&text)), MEND_FLAWED);
+    json_repair_open(&m, 100);
+    assert_int_equal(json_repair_add_line(&m, buf_slice(&text)), JSON_REPAIR_FLAWED);
     assert_true(m.text.n <= 100);
-    mend_close(&m);
+    json_repair_close(&m);
     buf_close(&text);
 }
 
-static void test_mend_depth_has_the_limit_of_the_scan(void **state)
+static void test_json_repair_depth_has_the_limit_of_the_scan(void **state)
 {
     (void)state;
     struct buf text = {0};
     for (int more = 0; more < 2; more++) {
-        struct mend m;
+        struct json_repair m;
         buf_clear(&text);
         for (int i = 0; i < JSON_MAX_DEPTH + more; i++)
             buf_addc(&text, '[');
         buf_adds(&text, "NaN");
         for (int i = 0; i < JSON_MAX_DEPTH + more; i++)
             buf_addc(&text, ']');
-        assert_int_equal(mend_one(&m, text.p, text.n), more ? MEND_FLAWED : MEND_WHOLE);
+        assert_int_equal(repair_one_line(&m, text.p, text.n),
+                         more ? JSON_REPAIR_FLAWED : JSON_REPAIR_WHOLE);
         assert_true(more || is_strict(buf_slice(&m.text)));
-        mend_close(&m);
+        json_repair_close(&m);
     }
     buf_close(&text);
 }
 
 /* Whatever is changed in a message: what is repaired passes the strict scan. */
-static void test_mend_random_edits_give_valid_json_or_nothing(void **state)
+static void test_json_repair_random_edits_give_valid_json_or_nothing(void **state)
 {
     (void)state;
     struct unit_random r = {88172645463325252u};
@@ -340,12 +342,12 @@ static void test_mend_random_edits_give_valid_json_or_nothing(void **state)
             text[unit_random(&r, n)] = (char)unit_random(&r, 256);
         if (unit_random(&r, 4) == 0)
             n = unit_random(&r, n);
-        struct mend m;
-        if (mend_one(&m, text, n) == MEND_WHOLE) {
+        struct json_repair m;
+        if (repair_one_line(&m, text, n) == JSON_REPAIR_WHOLE) {
             whole++;
             assert_true(is_strict(buf_slice(&m.text)));
         }
-        mend_close(&m);
+        json_repair_close(&m);
     }
     assert_true(whole > 100);
 }
@@ -353,16 +355,16 @@ static void test_mend_random_edits_give_valid_json_or_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mend_flaws_with_one_reading_are_repaired),
-        cmocka_unit_test(test_mend_flaws_with_two_readings_are_not_repaired),
-        cmocka_unit_test(test_mend_each_maximal_invalid_part_becomes_one_character),
-        cmocka_unit_test(test_mend_a_line_cut_anywhere_is_never_whole),
-        cmocka_unit_test(test_mend_a_value_in_two_lines_at_any_byte),
-        cmocka_unit_test(test_mend_lines_of_one_message_are_joined),
-        cmocka_unit_test(test_mend_a_line_that_does_not_continue_the_value_is_flawed),
-        cmocka_unit_test(test_mend_the_replaced_bytes_are_bounded),
-        cmocka_unit_test(test_mend_depth_has_the_limit_of_the_scan),
-        cmocka_unit_test(test_mend_random_edits_give_valid_json_or_nothing),
+        cmocka_unit_test(test_json_repair_flaws_with_one_reading_are_repaired),
+        cmocka_unit_test(test_json_repair_flaws_with_two_readings_are_not_repaired),
+        cmocka_unit_test(test_json_repair_each_maximal_invalid_part_becomes_one_character),
+        cmocka_unit_test(test_json_repair_a_line_cut_anywhere_is_never_whole),
+        cmocka_unit_test(test_json_repair_a_value_in_two_lines_at_any_byte),
+        cmocka_unit_test(test_repair_lines_of_one_message_are_joined),
+        cmocka_unit_test(test_json_repair_a_line_that_does_not_continue_the_value_is_flawed),
+        cmocka_unit_test(test_json_repair_the_replaced_bytes_are_bounded),
+        cmocka_unit_test(test_json_repair_depth_has_the_limit_of_the_scan),
+        cmocka_unit_test(test_json_repair_random_edits_give_valid_json_or_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

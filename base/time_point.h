@@ -1,4 +1,4 @@
-/* when.h - reads points in time as users write them.
+/* time_point.h - reads points in time as users write them.
  *
  * Forms     `2h`, `7d`, `90s`: a duration before now, with a unit; `now`; `today` and `yesterday`,
  *           which begin at midnight; `2026-01-31`, `2026-01-31 17:05`, `2026-01-31T17:05:09` in the
@@ -7,11 +7,11 @@
  * Units     microseconds since the Unix epoch.
  * Errors    MI_EINVAL: none of these forms, or an invalid date.
  * Blocks    only to read the time zone file, once. */
-#ifndef MI_BASE_WHEN_H
-#define MI_BASE_WHEN_H
+#ifndef MI_BASE_TIME_POINT_H
+#define MI_BASE_TIME_POINT_H
 
 #include "base/base.h"
 
-MI_MUST int when_parse(const char *text, int64_t now_us, int64_t *ret_us);
+MI_MUST int time_point_parse_text(const char *text, int64_t now_us, int64_t *ret_us);
 
 #endif

@@ -1,4 +1,4 @@
-#include "wire/mend.h"
+#include "wire/json_repair.h"
 
 #include "base/text.h"
 
@@ -46,18 +46,19 @@ findings repairs_as_findings(const struct repairs *r)
 
 /* A line while it is read. Functions take a pointer to the next byte and return one past what they
  * have read, or NULL if the text cannot be repaired. */
-struct part {
-    struct mend *m;
+struct json_repair_line {
+    struct json_repair *m;
     const char *begin, *end;
 };
 
-static const char *mend_set_flaw_position(struct part *l, const char *p)
+static const char *json_repair_set_flaw_offset(struct json_repair_line *l, const char *p)
 {
     l->m->flaw_at = l->m->taken + (size_t)(p - l->begin);
     return NULL;
 }
 
-static void mend_note_repair(struct part *l, enum finding finding, const char *p, size_t n)
+static void json_repair_note_change(struct json_repair_line *l, enum finding finding, const char *p,
+                                    size_t n)
 {
     repairs_add_repair(&l->m->repairs, finding, l->m->taken + (size_t)(p - l->begin),
                        (struct slice){p, n});
@@ -66,7 +67,7 @@ static void mend_note_repair(struct part *l, enum finding finding, const char *p
 /* Returns the number of bytes that a decoder replaces with one U+FFFD: the longest part that can
  * begin a valid character (Unicode 16, 3.9, table 3-7), or one byte. No complete character may
  * begin at `p`. */
-static size_t invalid_utf8_len(const char *p, const char *end)
+static size_t count_invalid_utf8_bytes(const char *p, const char *end)
 {
     unsigned char a = (unsigned char)p[0];
     unsigned char low = 0x80, high = 0xBF;
@@ -103,22 +104,22 @@ static void add_escaped_control_char(struct buf *b, char c)
 
 /* Skips an escape. p points to the backslash. A wrong escape is not repaired: `C:\new` has two
  * readings. */
-static const char *skip_escape(struct part *l, const char *p)
+static const char *json_repair_skip_escape(struct json_repair_line *l, const char *p)
 {
     static const char hex[] = "0123456789abcdefABCDEF";
     if (++p == l->end || memchr("\"\\/bfnrtu", *p, 9) == NULL)
-        return mend_set_flaw_position(l, p);
+        return json_repair_set_flaw_offset(l, p);
     if (*p++ != 'u')
         return p;
     for (int i = 0; i < 4; i++, p++)
         if (p == l->end || memchr(hex, *p, sizeof hex - 1) == NULL)
-            return mend_set_flaw_position(l, p);
+            return json_repair_set_flaw_offset(l, p);
     return p;
 }
 
 /* Reads a string. p points into the string, after its opening quote. The line may end before the
  * string does. */
-static const char *mend_string(struct part *l, const char *p)
+static const char *json_repair_read_string(struct json_repair_line *l, const char *p)
 {
     struct buf *b = &l->m->text;
     const char *from = p; /* first byte of the text that was not copied yet */
@@ -126,14 +127,14 @@ static const char *mend_string(struct part *l, const char *p)
         unsigned char c = (unsigned char)*p;
         size_t n = c >= 0x80 ? text_utf8_len(p, (size_t)(l->end - p)) : 1;
         if (c == '\\') {
-            if ((p = skip_escape(l, p)) == NULL)
+            if ((p = json_repair_skip_escape(l, p)) == NULL)
                 return NULL;
         } else if (n > 0 && c >= 0x20) {
             p += n;
         } else {
             buf_add(b, from, (size_t)(p - from));
-            n = n > 0 ? 1 : invalid_utf8_len(p, l->end);
-            mend_note_repair(l, c < 0x20 ? FIND_CONTROL_CHARACTER : FIND_INVALID_UTF8, p, n);
+            n = n > 0 ? 1 : count_invalid_utf8_bytes(p, l->end);
+            json_repair_note_change(l, c < 0x20 ? FIND_CONTROL_CHARACTER : FIND_INVALID_UTF8, p, n);
             if (c < 0x20)
                 add_escaped_control_char(b, *p);
             else
@@ -150,7 +151,7 @@ static const char *mend_string(struct part *l, const char *p)
 }
 
 /* Reads a number, true, false or null, or one of the numbers that JSON does not have. */
-static const char *mend_bare_word(struct part *l, const char *p)
+static const char *json_repair_read_bare_word(struct json_repair_line *l, const char *p)
 {
     static const char *const not_numbers[] = {"NaN", "Infinity", "-Infinity"};
     struct slice word = {p, 0};
@@ -160,18 +161,18 @@ static const char *mend_bare_word(struct part *l, const char *p)
     l->m->expect = EXPECT_COMMA;
     for (size_t i = 0; i < MI_COUNT(not_numbers); i++)
         if (slice_is(word, not_numbers[i])) {
-            mend_note_repair(l, FIND_NOT_A_NUMBER, word.p, word.n);
+            json_repair_note_change(l, FIND_NOT_A_NUMBER, word.p, word.n);
             buf_adds(&l->m->text, "null");
             return p;
         }
     struct json_scan scan;
     if (json_scan(word, NULL, NULL, &scan) < 0)
-        return mend_set_flaw_position(l, word.p + scan.fault.at);
+        return json_repair_set_flaw_offset(l, word.p + scan.fault.at);
     buf_slice_add(&l->m->text, word);
     return p;
 }
 
-static bool may_close_container(const struct mend *m, char c)
+static bool json_repair_may_close_container(const struct json_repair *m, char c)
 {
     if (m->open.depth == 0 || nesting_is_in_object(&m->open) != (c == '}'))
         return false;
@@ -180,56 +181,56 @@ static bool may_close_container(const struct mend *m, char c)
 }
 
 /* Handles one of the characters {}[],: at p. */
-static const char *mend_structural_char(struct part *l, const char *p)
+static const char *json_repair_read_punctuation(struct json_repair_line *l, const char *p)
 {
-    struct mend *m = l->m;
+    struct json_repair *m = l->m;
     switch (*p) {
     case '{':
     case '[':
         if ((m->expect != EXPECT_ROOT && m->expect != EXPECT_VALUE &&
              m->expect != EXPECT_FIRST_VALUE) ||
             !nesting_open(&m->open, *p == '{'))
-            return mend_set_flaw_position(l, p);
+            return json_repair_set_flaw_offset(l, p);
         m->expect = *p == '{' ? EXPECT_FIRST_KEY : EXPECT_FIRST_VALUE;
         break;
     case '}':
     case ']':
-        if (!may_close_container(m, *p))
-            return mend_set_flaw_position(l, p);
+        if (!json_repair_may_close_container(m, *p))
+            return json_repair_set_flaw_offset(l, p);
         m->open.depth--;
         m->expect = m->open.depth > 0 ? EXPECT_COMMA : EXPECT_NOTHING;
         break;
     case ',':
         if (m->expect != EXPECT_COMMA)
-            return mend_set_flaw_position(l, p);
+            return json_repair_set_flaw_offset(l, p);
         m->expect = nesting_is_in_object(&m->open) ? EXPECT_KEY : EXPECT_VALUE;
         break;
     default:
         if (m->expect != EXPECT_COLON)
-            return mend_set_flaw_position(l, p);
+            return json_repair_set_flaw_offset(l, p);
         m->expect = EXPECT_VALUE;
     }
     buf_addc(&m->text, *p);
     return p + 1;
 }
 
-static const char *mend_json_token(struct part *l, const char *p)
+static const char *json_repair_read_token(struct json_repair_line *l, const char *p)
 {
-    struct mend *m = l->m;
+    struct json_repair *m = l->m;
     bool key = m->expect == EXPECT_FIRST_KEY || m->expect == EXPECT_KEY;
     bool value = m->expect == EXPECT_FIRST_VALUE || m->expect == EXPECT_VALUE;
     if (memchr("{}[],:", *p, 6) != NULL)
-        return mend_structural_char(l, p);
+        return json_repair_read_punctuation(l, p);
     if (*p == '"' && (key || value)) {
         m->is_key = key;
         m->expect = EXPECT_STRING;
         buf_addc(&m->text, '"');
         return p + 1;
     }
-    return value ? mend_bare_word(l, p) : mend_set_flaw_position(l, p);
+    return value ? json_repair_read_bare_word(l, p) : json_repair_set_flaw_offset(l, p);
 }
 
-static void cut_trailing_text(struct part *l, const char *p)
+static void json_repair_cut_trailing_text(struct json_repair_line *l, const char *p)
 {
     const char *end = l->end;
     while (p < end && (*p == ' ' || *p == '\t' || *p == '\r'))
@@ -239,12 +240,12 @@ static void cut_trailing_text(struct part *l, const char *p)
     if (p == end)
         return;
     l->m->trailing = (struct slice){p, (size_t)(end - p)};
-    mend_note_repair(l, FIND_TRAILING_TEXT, p, 0);
+    json_repair_note_change(l, FIND_TRAILING_TEXT, p, 0);
 }
 
 /* ---- interface ---------------------------------------------------------------------------- */
 
-void mend_open(struct mend *m, size_t max)
+void json_repair_open(struct json_repair *m, size_t max)
 {
     m->text = (struct buf){.max = max};
     m->repairs.n = 0;
@@ -254,14 +255,14 @@ void mend_open(struct mend *m, size_t max)
     m->open.depth = 0;
 }
 
-void mend_close(struct mend *m)
+void json_repair_close(struct json_repair *m)
 {
     buf_close(&m->text);
 }
 
-enum mend_result mend_add_line(struct mend *m, struct slice line)
+enum json_repair_result json_repair_add_line(struct json_repair *m, struct slice line)
 {
-    struct part l = {m, line.p, line.p + line.n};
+    struct json_repair_line l = {m, line.p, line.p + line.n};
     if (m->lines++ > 0) {
         repairs_add_repair(&m->repairs, FIND_SEVERAL_LINES, m->taken, slice_of("\n"));
         m->taken++;
@@ -272,7 +273,7 @@ enum mend_result mend_add_line(struct mend *m, struct slice line)
     while (p != NULL && p < l.end && m->expect != EXPECT_NOTHING) {
         const char *from = p;
         if (m->expect == EXPECT_STRING) {
-            p = mend_string(&l, p);
+            p = json_repair_read_string(&l, p);
             continue;
         }
         while (p < l.end && (*p == ' ' || *p == '\t' || *p == '\r'))
@@ -280,16 +281,16 @@ enum mend_result mend_add_line(struct mend *m, struct slice line)
         if (p > from)
             buf_add(&m->text, from, (size_t)(p - from));
         else
-            p = mend_json_token(&l, p);
+            p = json_repair_read_token(&l, p);
     }
     if (p != NULL && m->text.failed)
-        p = mend_set_flaw_position(&l, l.end);
+        p = json_repair_set_flaw_offset(&l, l.end);
     if (p == NULL)
-        return MEND_FLAWED;
+        return JSON_REPAIR_FLAWED;
     if (m->expect == EXPECT_NOTHING)
-        cut_trailing_text(&l, p);
+        json_repair_cut_trailing_text(&l, p);
     m->taken += line.n;
-    return m->expect == EXPECT_NOTHING ? MEND_WHOLE
-           : m->expect == EXPECT_ROOT  ? MEND_FLAWED
-                                       : MEND_MORE;
+    return m->expect == EXPECT_NOTHING ? JSON_REPAIR_WHOLE
+           : m->expect == EXPECT_ROOT  ? JSON_REPAIR_FLAWED
+                                       : JSON_REPAIR_MORE;
 }

@@ -1,4 +1,4 @@
-#include "redact/place.h"
+#include "redact/member_value.h"
 
 #include "redact/read.h"
 
@@ -24,7 +24,7 @@ static bool key_equals_word(struct slice s, const char *word)
 
 /* This and the functions below run for each key of a message, so they select by length first: at
  * most two words are compared. */
-enum role place_role_of_key(struct slice key)
+enum role member_value_get_role(struct slice key)
 {
     switch (key.n) {
     case 3:
@@ -70,7 +70,7 @@ static enum zone classify_schema_key(struct slice key)
 }
 
 /* The fields are those of docs/mcp-wire.md 2, 5.4 and 6.4. */
-bool place_is_never_replaced(enum zone zone, struct slice key)
+bool member_value_is_never_replaced(enum zone zone, struct slice key)
 {
     static const char *const params[] = {"cursor", "requestState",  "requestId", "progressToken",
                                          "taskId", "elicitationId", NULL};
@@ -93,7 +93,7 @@ bool place_is_never_replaced(enum zone zone, struct slice key)
     }
 }
 
-enum zone place_zone_of_member(enum zone zone, struct slice key)
+enum zone member_value_get_zone(enum zone zone, struct slice key)
 {
     bool talk = zone == ZONE_PARAMS || zone == ZONE_RESULT;
     if (zone == ZONE_MESSAGE && slice_is(key, "params"))
@@ -113,7 +113,7 @@ enum zone place_zone_of_member(enum zone zone, struct slice key)
 
 /* ---- requests for input ------------------------------------------------------------------- */
 
-bool place_is_input_request(const char *at, const char *end)
+bool member_value_is_input_request(const char *at, const char *end)
 {
     static const char *const methods[] = {"elicitation/create", "sampling/createMessage",
                                           "roots/list", NULL};
@@ -131,7 +131,7 @@ bool place_is_input_request(const char *at, const char *end)
 
 /* ---- schemas ------------------------------------------------------------------------------ */
 
-static bool value_is_schema_type(struct slice v)
+static bool member_value_is_schema_type(struct slice v)
 {
     static const char *const types[] = {"string", "number", "integer", "boolean",
                                         "array",  "object", "null",    NULL};
@@ -142,7 +142,7 @@ static bool value_is_schema_type(struct slice v)
     return slice_is_in_word_list((struct slice){v.p + 1, v.n - 2}, types);
 }
 
-static bool is_schema_keyword(struct slice key)
+static bool key_is_schema_keyword(struct slice key)
 {
     static const char *const words[] = {"type",
                                         "title",
@@ -188,18 +188,18 @@ static bool is_schema_keyword(struct slice key)
 
 /* Inside `properties`, one keyword of JSON Schema is enough. Elsewhere, all members must be
  * keywords, and one of them must declare a type. */
-bool place_is_json_schema(const char *at, const char *end, bool among_properties)
+bool member_value_is_json_schema(const char *at, const char *end, bool among_properties)
 {
     static const char *const telling[] = {"$ref", "anyOf", "oneOf", "allOf", "enum", NULL};
     struct read_members m = {at + 1, at + size_min((size_t)(end - at), SCHEMA_LOOK)};
     struct slice key, value;
     bool type = false, words = false, others = false;
     while (read_member(&m, &key, &value)) {
-        type |= (slice_is(key, "type") && value_is_schema_type(value)) ||
+        type |= (slice_is(key, "type") && member_value_is_schema_type(value)) ||
                 slice_is_in_word_list(key, telling);
         if (slice_is(key, "value"))
             return false;
-        if (is_schema_keyword(key))
+        if (key_is_schema_keyword(key))
             words = true;
         else
             others = true;
@@ -207,7 +207,7 @@ bool place_is_json_schema(const char *at, const char *end, bool among_properties
     return among_properties ? words : type && !others;
 }
 
-bool place_is_schema_value_keyword(struct slice key)
+bool member_value_is_schema_literal(struct slice key)
 {
     static const char *const words[] = {"default", "const", "example", "examples", NULL};
     return slice_is_in_word_list(key, words);

@@ -1,5 +1,5 @@
 /* Parsing of points in time. */
-#include "base/when.h"
+#include "base/time_point.h"
 
 #include "tests/support/unit.h"
 
@@ -15,7 +15,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static void test_when_time_of_each_form_is_parsed(void **state)
+static void test_time_point_time_of_each_form_is_parsed(void **state)
 {
     (void)state;
     static const struct {
@@ -38,14 +38,14 @@ static void test_when_time_of_each_form_is_parsed(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         int64_t us = -1;
-        if (when_parse(rows[i].text, NOW, &us) != 0)
+        if (time_point_parse_text(rows[i].text, NOW, &us) != 0)
             fail_msg("refused: %s", rows[i].text);
         if (us != rows[i].s * 1000000)
             fail_msg("%s: %lld", rows[i].text, (long long)(us / 1000000));
     }
 }
 
-static void test_when_fraction_of_a_second_is_parsed(void **state)
+static void test_time_point_fraction_of_a_second_is_parsed(void **state)
 {
     (void)state;
     static const struct {
@@ -59,12 +59,12 @@ static void test_when_fraction_of_a_second_is_parsed(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         int64_t us = -1;
-        assert_int_equal(when_parse(rows[i].text, NOW, &us), 0);
+        assert_int_equal(time_point_parse_text(rows[i].text, NOW, &us), 0);
         assert_int_equal(us, NOW + rows[i].us);
     }
 }
 
-static void test_when_invalid_time_is_rejected(void **state)
+static void test_time_point_invalid_time_is_rejected(void **state)
 {
     (void)state;
     static const char *const rows[] = {
@@ -95,7 +95,7 @@ static void test_when_invalid_time_is_rejected(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         int64_t us = -1;
-        if (when_parse(rows[i], NOW, &us) != MI_EINVAL)
+        if (time_point_parse_text(rows[i], NOW, &us) != MI_EINVAL)
             fail_msg("taken: '%s'", rows[i]);
         assert_int_equal(us, -1);
     }
@@ -104,9 +104,9 @@ static void test_when_invalid_time_is_rejected(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_when_time_of_each_form_is_parsed),
-        cmocka_unit_test(test_when_fraction_of_a_second_is_parsed),
-        cmocka_unit_test(test_when_invalid_time_is_rejected),
+        cmocka_unit_test(test_time_point_time_of_each_form_is_parsed),
+        cmocka_unit_test(test_time_point_fraction_of_a_second_is_parsed),
+        cmocka_unit_test(test_time_point_invalid_time_is_rejected),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

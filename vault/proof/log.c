@@ -1,4 +1,4 @@
-#include "vault/prove/parts.h"
+#include "vault/proof/parts.h"
 
 #include "base/grow.h"
 #include "evidence/note.h"
@@ -9,72 +9,72 @@
 
 /* ---- the checkpoint ------------------------------------------------------------------------- */
 
-static int prove_parse_checkpoint(struct prove *p, struct slice text)
+static int proof_parse_checkpoint(struct proof *p, struct slice text)
 {
     struct note n;
     struct checkpoint c;
     if (note_read(text, &n) < 0 || checkpoint_read(n.text, &c) < 0 || c.size > INT64_MAX)
-        return prove_set_error(p, "the checkpoint is not a signed note of a log");
+        return proof_set_error(p, "the checkpoint is not a signed note of a log");
     buf_slice_add(&p->note, text);
     p->size = (int64_t)c.size;
     return 0;
 }
 
-static int prove_choose_checkpoint(struct prove *p)
+static int proof_choose_checkpoint(struct proof *p)
 {
     if (p->what->note.p != NULL)
-        return prove_parse_checkpoint(p, p->what->note);
-    sqlite3_stmt *s = prove_prepare_statement(p,
+        return proof_parse_checkpoint(p, p->what->note);
+    sqlite3_stmt *s = proof_prepare_statement(p,
                                               "SELECT note FROM checkpoints WHERE ?1 IN (0, size)"
                                               " ORDER BY size DESC LIMIT 1",
                                               p->what->size);
     int rc = sqlite3_step(s);
-    int st = rc == SQLITE_ROW ? prove_parse_checkpoint(p, connect_column(s, 0)) : 0;
-    int read = prove_finish_statement(p, s, rc);
+    int st = rc == SQLITE_ROW ? proof_parse_checkpoint(p, connect_column(s, 0)) : 0;
+    int read = proof_finish_statement(p, s, rc);
     if (read < 0 || rc == SQLITE_ROW)
         return read < 0 ? read : st;
     if (p->what->size > 0)
-        return prove_set_error(p, "this vault has no checkpoint of %lld leaves",
+        return proof_set_error(p, "this vault has no checkpoint of %lld leaves",
                                (long long)p->what->size);
-    return prove_set_error(p, "this vault has no checkpoint; run: mcp-interposer audit key new, if "
+    return proof_set_error(p, "this vault has no checkpoint; run: mcp-interposer audit key new, if "
                               "there is no key yet; then: mcp-interposer audit checkpoint");
 }
 
 /* ---- the leaves ----------------------------------------------------------------------------- */
 
 /* Stores a leaf if it is about this session, or states a key. */
-static int prove_store_leaf_of_session(struct prove *p, int64_t n, struct slice text)
+static int proof_store_leaf_of_session(struct proof *p, int64_t n, struct slice text)
 {
     struct leaf l;
     int st = leaf_read(text, &l);
     if (st == MI_ENOMEM)
         return st;
     if (st < 0)
-        return prove_set_error(
+        return proof_set_error(
             p, "leaf %lld of the log is damaged; run: mcp-interposer audit verify", (long long)n);
     if (l.type == LEAF_BEGIN || (l.type != LEAF_KEY && !slice_eq(l.uid, p->what->uid)))
         return 0;
     if (l.type == LEAF_PRUNE)
-        return prove_set_error(p, "the session is being removed");
+        return proof_set_error(p, "the session is being removed");
     if (l.type == LEAF_SEAL)
         p->last_seal = n;
     if (n >= p->size)
         return 0;
     if (!GROW(p->leaf, p->leaf_n, p->leaf_cap))
         return MI_ENOMEM;
-    struct prove_leaf *at = &p->leaf[p->leaf_n++];
-    *at = (struct prove_leaf){
+    struct proof_leaf *at = &p->leaf[p->leaf_n++];
+    *at = (struct proof_leaf){
         .n = n, .type = l.type, .records = l.records, .wanted = l.type != LEAF_REDACT};
     buf_slice_add(&at->text, text);
     return at->text.failed ? MI_ENOMEM : 0;
 }
 
-static int prove_on_leaf(void *ctx, int64_t n, struct slice text)
+static int proof_read_log_leaf(void *ctx, int64_t n, struct slice text)
 {
-    struct prove *p = ctx;
+    struct proof *p = ctx;
     if (n < p->size) {
         if (n != (int64_t)p->hash_n)
-            return prove_set_error(p, "the log has no leaf %zu; run: mcp-interposer audit verify",
+            return proof_set_error(p, "the log has no leaf %zu; run: mcp-interposer audit verify",
                                    p->hash_n);
         if (!GROW(p->hash, p->hash_n, p->hash_cap))
             return MI_ENOMEM;
@@ -83,15 +83,15 @@ static int prove_on_leaf(void *ctx, int64_t n, struct slice text)
     /* do not parse the leaf: most leaves are about other sessions */
     bool may_be_needed = slice_begins(text, "{\"type\":\"key\"") ||
                          memmem(text.p, text.n, p->what->uid.p, p->what->uid.n) != NULL;
-    return may_be_needed ? prove_store_leaf_of_session(p, n, text) : 0;
+    return may_be_needed ? proof_store_leaf_of_session(p, n, text) : 0;
 }
 
 /* Chooses the last seal of the session: earlier seals do not matter. */
-static int prove_choose_seal(struct prove *p)
+static int proof_choose_seal(struct proof *p)
 {
     p->seal = -1;
     for (size_t i = p->leaf_n; i > 0; i--) {
-        struct prove_leaf *l = &p->leaf[i - 1];
+        struct proof_leaf *l = &p->leaf[i - 1];
         if (l->type != LEAF_SEAL)
             continue;
         l->wanted = p->seal < 0;
@@ -101,31 +101,31 @@ static int prove_choose_seal(struct prove *p)
         }
     }
     if (p->last_seal < 0)
-        return prove_set_error(p, "the session has not ended, or its recording was not finished");
+        return proof_set_error(p, "the session has not ended, or its recording was not finished");
     if (p->seal == p->last_seal)
         return 0;
-    return prove_set_error(
+    return proof_set_error(
         p,
         "the checkpoint of %lld leaves does not cover the end of the session; run: "
         "mcp-interposer audit checkpoint",
         (long long)p->size);
 }
 
-int prove_read_log(struct prove *p)
+int proof_read_log(struct proof *p)
 {
     p->last_seal = -1;
-    int st = prove_choose_checkpoint(p);
+    int st = proof_choose_checkpoint(p);
     if (st < 0)
         return st;
-    st = ledger_read(p->q->d.db, 0, prove_on_leaf, p);
+    st = ledger_read(p->q->d.db, 0, proof_read_log_leaf, p);
     if (st == MI_ESTORE)
         return db_fail(&p->q->d);
     if (st < 0)
         return st;
     if ((int64_t)p->hash_n < p->size)
-        return prove_set_error(p, "the checkpoint is of %lld leaves, and the log has only %zu",
+        return proof_set_error(p, "the checkpoint is of %lld leaves, and the log has only %zu",
                                (long long)p->size, p->hash_n);
-    st = prove_choose_seal(p);
+    st = proof_choose_seal(p);
     if (st < 0)
         return st;
     /* compute the nodes above the hashes of the leaves */

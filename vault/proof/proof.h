@@ -1,4 +1,4 @@
-/* prove.h - makes a bundle: records of a session, and the proof that a checkpoint covers them
+/* proof.h - makes a bundle: records of a session, and the proof that a checkpoint covers them
  * (docs/evidence.md, "Bundle").
  *
  * The bundle is verified before it is returned: if the vault was changed, there is no bundle.
@@ -8,12 +8,12 @@
  *           what to do. MI_ESTORE and MI_EIO: see query_error(). MI_ENOMEM.
  * Blocks    on the vault. Memory: 64 bytes for each leaf of the log, 42 for each record of the
  *           session, and the bundle. */
-#ifndef MI_VAULT_PROVE_PROVE_H
-#define MI_VAULT_PROVE_PROVE_H
+#ifndef MI_VAULT_PROOF_PROOF_H
+#define MI_VAULT_PROOF_PROOF_H
 
 #include "vault/query/reader.h"
 
-struct prove_what {
+struct proof_request {
     int64_t session_id;
     struct slice uid; /* uid of the session */
     /* seq of a message that is proved together with its request or answer; 0: prove all records */
@@ -23,7 +23,7 @@ struct prove_what {
 };
 
 /* Appends the bundle to `ret`. */
-MI_MUST int prove_write_document(struct query *q, const struct prove_what *what, struct buf *ret,
-                                 struct buf *error);
+MI_MUST int proof_write_bundle(struct query *q, const struct proof_request *what, struct buf *ret,
+                               struct buf *error);
 
 #endif

@@ -1,4 +1,4 @@
-#include "proxy/session/uncertain.h"
+#include "proxy/session/uncertain_calls.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -6,7 +6,7 @@
 
 /* Returns the key of a request. The text of a request over PENDING_WHOLE_MAX is not kept, so
  * repeat.c computes its key when the request arrives. */
-static uint64_t uncertain_compute_call_key(const struct traffic *t, const struct pending *p)
+static uint64_t uncertain_calls_compute_key(const struct traffic *t, const struct pending *p)
 {
     struct rpc request;
     if (p->call_key != 0 || p->text.p == NULL || rpc_read(p->text, &request) < 0)
@@ -14,14 +14,14 @@ static uint64_t uncertain_compute_call_key(const struct traffic *t, const struct
     return repeats_key_of_call(&t->repeats, &request);
 }
 
-void uncertain_add_call(struct traffic *t, const struct pending *p, const char *cause)
+void uncertain_calls_add_call(struct traffic *t, const struct pending *p, const char *cause)
 {
     if (!json_key_is(p->method, "tools/call") || p->target.p == NULL || t->repeats.window_us == 0 ||
         p->written_at == PENDING_NOT_STAGED || handshake_request_is_repeatable(&t->handshake, p))
         return;
     int64_t now_us = journal_now_us(t->journal);
-    struct uncertain u = {
-        .key = uncertain_compute_call_key(t, p),
+    struct uncertain_call u = {
+        .key = uncertain_calls_compute_key(t, p),
         .seq = p->request_seq,
         .called_us = p->t_us,
         .called_at_us = clock_wall_us() - (now_us - p->t_us),
@@ -51,8 +51,8 @@ void uncertain_add_call(struct traffic *t, const struct pending *p, const char *
     }
 }
 
-void uncertain_store_late_answer(struct traffic *t, const struct pending *p, const struct rpc *m,
-                                 late_sound_fn sound, struct message *x)
+void uncertain_calls_store_late_answer(struct traffic *t, const struct pending *p,
+                                       const struct rpc *m, late_sound_fn sound, struct message *x)
 {
     struct slice text;
     if (t->repeats.n == 0 || !json_key_is(p->method, "tools/call"))
@@ -67,7 +67,8 @@ void uncertain_store_late_answer(struct traffic *t, const struct pending *p, con
 
 /* Only a result ends the uncertainty: an error, or a request for input, does not tell what happened
  * to the first call. */
-void uncertain_forget_answered_call(struct traffic *t, const struct pending *p, const struct rpc *m)
+void uncertain_calls_forget_answered(struct traffic *t, const struct pending *p,
+                                     const struct rpc *m)
 {
     struct slice text;
     if (!p->repeats || t->repeats.n == 0)

@@ -1,15 +1,15 @@
-#include "vault/prove/prove.h"
+#include "vault/proof/proof.h"
 
 #include "evidence/bundle.h"
 #include "evidence/places.h"
-#include "vault/prove/parts.h"
+#include "vault/proof/parts.h"
 #include "vault/store/connect.h"
 
 #include <stdlib.h>
 
 /* ---- the bundle ----------------------------------------------------------------------------- */
 
-static int prove_check_evidence(struct prove *p)
+static int proof_check_session_evidence(struct proof *p)
 {
     int64_t covered = 0;
     int rc = connect_read_number(
@@ -21,12 +21,12 @@ static int prove_check_evidence(struct prove *p)
         return db_fail(&p->q->d);
     return covered > 0
                ? 0
-               : prove_set_error(p, "the session is not covered: it was recorded before this "
+               : proof_set_error(p, "the session is not covered: it was recorded before this "
                                     "vault had evidence");
 }
 
 /* Adds the groups of commitments that contain the chosen records. */
-static int prove_add_commitment_groups(struct prove *p, struct bundle_out *o)
+static int proof_add_commitment_groups(struct proof *p, struct bundle_out *o)
 {
     uint64_t groups = (p->records + PLACES_GROUP - 1) / PLACES_GROUP;
     struct digest *node = calloc(tree_count_nodes(groups), sizeof *node);
@@ -50,16 +50,16 @@ static int prove_add_commitment_groups(struct prove *p, struct bundle_out *o)
     return 0;
 }
 
-static int prove_write_bundle(struct prove *p, struct buf *ret)
+static int proof_build_bundle(struct proof *p, struct buf *ret)
 {
     struct bundle_out o;
-    int st = prove_check_evidence(p);
+    int st = proof_check_session_evidence(p);
     if (st == 0)
-        st = prove_read_log(p);
+        st = proof_read_log(p);
     if (st == 0)
-        st = prove_choose_records(p);
+        st = proof_choose_records(p);
     if (st == 0)
-        st = prove_add_redactions(p, NULL);
+        st = proof_add_redactions(p, NULL);
     if (st < 0)
         return st;
     bundle_write(&o, ret, buf_slice(&p->note));
@@ -69,42 +69,42 @@ static int prove_write_bundle(struct prove *p, struct buf *ret)
             bundle_write_leaf(&o, (uint64_t)p->leaf[i].n, buf_slice(&p->leaf[i].text), p->hash,
                               p->hash_n);
     bundle_begin_section(&o, BUNDLE_REDACTIONS);
-    st = prove_add_redactions(p, &o);
+    st = proof_add_redactions(p, &o);
     if (st == 0)
-        st = prove_add_commitment_groups(p, &o);
+        st = proof_add_commitment_groups(p, &o);
     bundle_begin_section(&o, BUNDLE_RECORDS);
     if (st == 0)
-        st = prove_add_records(p, &o);
+        st = proof_add_records(p, &o);
     bundle_finish(&o);
     return st == 0 && ret->failed ? MI_ENOMEM : st;
 }
 
 /* Verifies the bundle, because the vault may have been changed. */
-static int prove_verify_bundle(struct prove *p, const struct buf *bundle)
+static int proof_verify_bundle(struct proof *p, const struct buf *bundle)
 {
     struct bundle b;
     struct buf why = {0};
     int st = bundle_open(&b, buf_slice(bundle), NULL, &why);
     if (st == MI_EINVAL)
-        st = prove_set_error(
+        st = proof_set_error(
             p, "this does not prove anything: %s; run: mcp-interposer audit verify", buf_str(&why));
     bundle_close(&b);
     buf_close(&why);
     return st;
 }
 
-int prove_write_document(struct query *q, const struct prove_what *what, struct buf *ret,
-                         struct buf *error)
+int proof_write_bundle(struct query *q, const struct proof_request *what, struct buf *ret,
+                       struct buf *error)
 {
-    struct prove p = {.q = q, .what = what, .error = error};
+    struct proof p = {.q = q, .what = what, .error = error};
     int st = query_refresh(q);
     if (st == 0)
         st = db_begin(&q->d);
     if (st < 0)
         return st;
-    st = db_end(&q->d, prove_write_bundle(&p, ret));
+    st = db_end(&q->d, proof_build_bundle(&p, ret));
     if (st == 0)
-        st = prove_verify_bundle(&p, ret);
+        st = proof_verify_bundle(&p, ret);
     for (size_t i = 0; i < p.leaf_n; i++)
         buf_close(&p.leaf[i].text);
     free(p.leaf);

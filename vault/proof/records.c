@@ -1,4 +1,4 @@
-#include "vault/prove/parts.h"
+#include "vault/proof/parts.h"
 
 #include "vault/store/commitment.h"
 #include "vault/store/connect.h"
@@ -9,7 +9,7 @@
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-static void prove_add_column(struct bundle_out *o, sqlite3_stmt *s, int i)
+static void proof_add_column_as_field(struct bundle_out *o, sqlite3_stmt *s, int i)
 {
     if (sqlite3_column_type(s, i) == SQLITE_INTEGER)
         bundle_write_number(o, sqlite3_column_int64(s, i));
@@ -17,40 +17,40 @@ static void prove_add_column(struct bundle_out *o, sqlite3_stmt *s, int i)
         bundle_write_field(o, connect_column(s, i));
 }
 
-static void prove_add_columns(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
+static void proof_add_columns_as_fields(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
 {
     for (int i = first; i < first + n; i++)
-        prove_add_column(o, s, i);
+        proof_add_column_as_field(o, s, i);
 }
 
 /* Adds the fields of a record. Column 0 is the salt; each later column is a field. */
-static void prove_add_fields(struct bundle_out *o, sqlite3_stmt *s, enum bundle_kind kind)
+static void proof_add_record_fields(struct bundle_out *o, sqlite3_stmt *s, enum bundle_kind kind)
 {
     int n = (int)bundle_shape[kind].n;
-    prove_add_columns(o, s, 1, n + commitment_count_tail_columns(s, 1 + n, kind));
+    proof_add_columns_as_fields(o, s, 1, n + commitment_count_tail_columns(s, 1 + n, kind));
 }
 
 /* Adds a finding as it was first stored, without the names that were added later. */
-static int prove_add_finding(struct prove *p, struct bundle_out *o, int64_t seq,
-                             struct slice finding)
+static int proof_add_message_finding(struct proof *p, struct bundle_out *o, int64_t seq,
+                                     struct slice finding)
 {
     static const char sql[] = "SELECT json_extract(detail, '$.finding') FROM events"
                               " WHERE session_id = ?1 AND kind = '" EVENT_FINDING_ADDED "'"
                               " AND json_extract(detail, '$.seq') = ?2 ORDER BY place DESC";
     int rc = SQLITE_DONE;
-    sqlite3_stmt *s = prove_prepare_statement(p, sql, p->what->session_id);
+    sqlite3_stmt *s = proof_prepare_statement(p, sql, p->what->session_id);
     sqlite3_bind_int64(s, 2, seq);
     while (finding.p != NULL && (rc = sqlite3_step(s)) == SQLITE_ROW)
         if (!commitment_cut_added_names(&finding, connect_column(s, 0)))
             break; /* the vault was tampered with: the bundle will not be valid */
     bundle_write_field(o, finding);
-    return prove_finish_statement(p, s, rc);
+    return proof_finish_statement(p, s, rc);
 }
 
-static int prove_add_body(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, int body)
+static int proof_add_message_body(struct proof *p, struct bundle_out *o, sqlite3_stmt *s, int body)
 {
     if (sqlite3_column_type(s, body + 2) == SQLITE_NULL) {
-        prove_add_column(o, s, body);
+        proof_add_column_as_field(o, s, body);
         return 0;
     }
     struct query_message m = {.is_large = true,
@@ -65,91 +65,91 @@ static int prove_add_body(struct prove *p, struct bundle_out *o, sqlite3_stmt *s
     return st;
 }
 
-static int prove_add_message(struct prove *p, struct bundle_out *o, sqlite3_stmt *s)
+static int proof_add_message(struct proof *p, struct bundle_out *o, sqlite3_stmt *s)
 {
     enum { FIRST = 1, BODY = FIRST + COMMITMENT_MESSAGE_N };
-    prove_add_columns(o, s, FIRST, COMMITMENT_MESSAGE_FINDING);
-    int st = prove_add_finding(p, o, sqlite3_column_int64(s, FIRST),
-                               connect_column(s, FIRST + COMMITMENT_MESSAGE_FINDING));
+    proof_add_columns_as_fields(o, s, FIRST, COMMITMENT_MESSAGE_FINDING);
+    int st = proof_add_message_finding(p, o, sqlite3_column_int64(s, FIRST),
+                                       connect_column(s, FIRST + COMMITMENT_MESSAGE_FINDING));
     if (st == 0)
-        st = prove_add_body(p, o, s, BODY);
-    prove_add_columns(
+        st = proof_add_message_body(p, o, s, BODY);
+    proof_add_columns_as_fields(
         o, s, FIRST + COMMITMENT_MESSAGE_TAIL,
         commitment_count_tail_columns(s, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     return st;
 }
 
-/* Selects the salt of a record, then its fields. row: number of the record, as in prove_row.row. */
-static sqlite3_stmt *prove_select_record(struct prove *p, int64_t row)
+/* Selects the salt of a record, then its fields. row: number of the record, as in proof_row.row. */
+static sqlite3_stmt *proof_select_record(struct proof *p, int64_t row)
 {
     if (row == 0)
-        return prove_prepare_statement(p, "SELECT salt@session_record FROM sessions WHERE id = ?1",
+        return proof_prepare_statement(p, "SELECT salt@session_record FROM sessions WHERE id = ?1",
                                        p->what->session_id);
     if (row < 0)
-        return prove_prepare_statement(p, "SELECT salt@event_record FROM events WHERE id = ?1",
+        return proof_prepare_statement(p, "SELECT salt@event_record FROM events WHERE id = ?1",
                                        -row);
-    return prove_prepare_statement(p,
+    return proof_prepare_statement(p,
                                    "SELECT salt@message_record"
                                    ", body, body_offset, body_length FROM messages WHERE id = ?1",
                                    schema_message_id(p->what->session_id, (uint64_t)row));
 }
 
-static int prove_add_record(struct prove *p, struct bundle_out *o, uint64_t place)
+static int proof_add_record(struct proof *p, struct bundle_out *o, uint64_t place)
 {
     int64_t row = p->row[place].row;
     struct salt salt;
-    sqlite3_stmt *s = prove_select_record(p, row);
+    sqlite3_stmt *s = proof_select_record(p, row);
     int rc = sqlite3_step(s), st = 0;
     if (rc != SQLITE_ROW || !commitment_read_salt(s, 0, &salt)) {
-        st = prove_set_error(
+        st = proof_set_error(
             p, "a record of the session has no salt; run: mcp-interposer audit verify");
-        return prove_finish_statement(p, s, rc) < 0 ? MI_ESTORE : st;
+        return proof_finish_statement(p, s, rc) < 0 ? MI_ESTORE : st;
     }
     enum bundle_kind kind = row == 0 ? BUNDLE_SESSION : row < 0 ? BUNDLE_EVENT : BUNDLE_MESSAGE;
     bundle_begin_record(o, place, &salt);
     bundle_write_field(o, slice_of(bundle_shape[kind].name));
     if (row > 0)
-        st = prove_add_message(p, o, s);
+        st = proof_add_message(p, o, s);
     else
-        prove_add_fields(o, s, kind);
+        proof_add_record_fields(o, s, kind);
     bundle_end_record(o);
-    int read = prove_finish_statement(p, s, rc);
+    int read = proof_finish_statement(p, s, rc);
     return st < 0 ? st : read;
 }
 
-static int prove_add_session_end(struct prove *p, struct bundle_out *o)
+static int proof_add_session_end(struct proof *p, struct bundle_out *o)
 {
     struct salt salt;
-    sqlite3_stmt *s = prove_prepare_statement(
+    sqlite3_stmt *s = proof_prepare_statement(
         p, "SELECT end_salt@end_record FROM sessions WHERE id = ?1", p->what->session_id);
     int rc = sqlite3_step(s), st = 0;
     if (rc == SQLITE_ROW && commitment_read_salt(s, 0, &salt)) {
         bundle_begin_end_record(o, &salt);
         bundle_write_field(o, slice_of(bundle_shape[BUNDLE_END].name));
-        prove_add_fields(o, s, BUNDLE_END);
+        proof_add_record_fields(o, s, BUNDLE_END);
         bundle_end_record(o);
     } else {
-        st = prove_set_error(
+        st = proof_set_error(
             p, "the end of the session has no salt; run: mcp-interposer audit verify");
     }
-    int read = prove_finish_statement(p, s, rc);
+    int read = proof_finish_statement(p, s, rc);
     return read < 0 ? read : st;
 }
 
-int prove_add_records(struct prove *p, struct bundle_out *o)
+int proof_add_records(struct proof *p, struct bundle_out *o)
 {
     int st = 0;
     for (uint64_t i = 0; st == 0 && i < p->records; i++) {
         if (p->row[i].wanted)
-            st = prove_add_record(p, o, i);
+            st = proof_add_record(p, o, i);
         if (st == 0 && o->j.b->n > BUNDLE_MAX)
-            st = prove_set_error(
+            st = proof_set_error(
                 p,
                 "the bundle would have more than %zu MiB; prove single calls of the "
                 "session: --seq N",
                 BUNDLE_MAX >> 20);
     }
-    return st == 0 ? prove_add_session_end(p, o) : st;
+    return st == 0 ? proof_add_session_end(p, o) : st;
 }
 
 /* ---- redactions ----------------------------------------------------------------------------- */
@@ -172,7 +172,7 @@ static const char lines_sql[] =
 /* Whether the bundle has the record with this name. leaf: number of the leaf that replaced the
  * record's commitment. The bundle has the record `end` only if this leaf was added after the
  * seal. */
-static bool bundle_has_record(const struct prove *p, struct slice name, int64_t leaf)
+static bool proof_has_record(const struct proof *p, struct slice name, int64_t leaf)
 {
     char other[32];
     if (slice_is(name, "end"))
@@ -189,8 +189,8 @@ static bool bundle_has_record(const struct prove *p, struct slice name, int64_t 
     return false;
 }
 
-static void write_redaction_line(struct bundle_out *o, struct slice name, const struct digest *old,
-                                 const struct digest *now)
+static void proof_write_redaction_line(struct bundle_out *o, struct slice name,
+                                       const struct digest *old, const struct digest *now)
 {
     char line[64 + 2 * DIGEST_HEX], a[DIGEST_HEX + 1], b[DIGEST_HEX + 1];
     digest_hex(old, a);
@@ -201,20 +201,20 @@ static void write_redaction_line(struct bundle_out *o, struct slice name, const 
 
 /* If o is NULL, chooses the leaf of the current row; otherwise writes the line of the row, if its
  * leaf was chosen. *open: number of the leaf whose lines are being written; -1: none. */
-static int choose_leaf_or_write_line(struct prove *p, struct bundle_out *o, sqlite3_stmt *s,
-                                     int64_t *open)
+static int proof_choose_or_write_redaction(struct proof *p, struct bundle_out *o, sqlite3_stmt *s,
+                                           int64_t *open)
 {
     struct digest old, now;
     int64_t n = sqlite3_column_int64(s, 0);
     struct slice name = connect_column(s, 1);
-    struct prove_leaf *l = NULL;
+    struct proof_leaf *l = NULL;
     for (size_t i = 0; i < p->leaf_n && l == NULL; i++)
         if (p->leaf[i].n == n && p->leaf[i].type == LEAF_REDACT)
             l = &p->leaf[i];
     if (o == NULL) {
-        bool has = bundle_has_record(p, name, n);
+        bool has = proof_has_record(p, name, n);
         if (has && l == NULL)
-            return prove_set_error(p,
+            return proof_set_error(p,
                                    "the session was redacted after the checkpoint of %lld leaves; "
                                    "run: mcp-interposer audit checkpoint",
                                    (long long)p->size);
@@ -225,7 +225,7 @@ static int choose_leaf_or_write_line(struct prove *p, struct bundle_out *o, sqli
     if (l == NULL || !l->wanted)
         return 0;
     if (!commitment_read_digest(s, 2, &old) || !commitment_read_digest(s, 3, &now))
-        return prove_set_error(p, "a redacted record has no commitment; run: mcp-interposer audit "
+        return proof_set_error(p, "a redacted record has no commitment; run: mcp-interposer audit "
                                   "verify");
     if (*open != n) {
         if (*open >= 0)
@@ -233,19 +233,19 @@ static int choose_leaf_or_write_line(struct prove *p, struct bundle_out *o, sqli
         bundle_begin_redaction(o, (uint64_t)n);
         *open = n;
     }
-    write_redaction_line(o, name, &old, &now);
+    proof_write_redaction_line(o, name, &old, &now);
     return 0;
 }
 
-int prove_add_redactions(struct prove *p, struct bundle_out *o)
+int proof_add_redactions(struct proof *p, struct bundle_out *o)
 {
     int64_t open = -1;
     int rc = SQLITE_DONE, st = 0;
-    sqlite3_stmt *s = prove_prepare_statement(p, lines_sql, p->what->session_id);
+    sqlite3_stmt *s = proof_prepare_statement(p, lines_sql, p->what->session_id);
     while (st == 0 && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        st = choose_leaf_or_write_line(p, o, s, &open);
+        st = proof_choose_or_write_redaction(p, o, s, &open);
     if (open >= 0)
         bundle_end_redaction(o);
-    int read = prove_finish_statement(p, s, rc);
+    int read = proof_finish_statement(p, s, rc);
     return read < 0 ? read : st;
 }

@@ -1,14 +1,14 @@
-/* parts.h - struct prove, and the functions that the files of vault/prove share. */
-#ifndef MI_VAULT_PROVE_PARTS_H
-#define MI_VAULT_PROVE_PARTS_H
+/* parts.h - struct proof, and the functions that the files of vault/proof share. */
+#ifndef MI_VAULT_PROOF_PARTS_H
+#define MI_VAULT_PROOF_PARTS_H
 
 #include "evidence/bundle_form.h"
 #include "evidence/leaf.h"
-#include "vault/prove/prove.h"
+#include "vault/proof/proof.h"
 #include "vault/query/connection.h"
 
 /* A leaf that is about the session, or a leaf `key`. */
-struct prove_leaf {
+struct proof_leaf {
     int64_t n;
     enum leaf_type type;
     struct buf text; /* owned */
@@ -17,14 +17,14 @@ struct prove_leaf {
 };
 
 /* A record that has a position in the tree. */
-struct prove_row {
+struct proof_row {
     int64_t row; /* 0: the record of the session; > 0: seq of a message; < 0: -id of an event */
     bool wanted; /* true: the record is added to the bundle */
 };
 
-struct prove {
+struct proof {
     struct query *q;
-    const struct prove_what *what;
+    const struct proof_request *what;
     struct buf *error;
     struct buf note; /* owned; text of the checkpoint */
     int64_t size;    /* number of leaves that the checkpoint covers */
@@ -32,32 +32,32 @@ struct prove {
      * (tree_compute_inner_nodes()) */
     struct digest *hash;
     size_t hash_n, hash_cap;
-    struct prove_leaf *leaf; /* owned; leaves, sorted by number */
+    struct proof_leaf *leaf; /* owned; leaves, sorted by number */
     size_t leaf_n, leaf_cap;
     int64_t seal;              /* number of the last seal before `size`; -1: none */
     int64_t last_seal;         /* number of the last seal in the log; -1: none */
     uint64_t records;          /* number of records that the seal with number `seal` covers */
     struct digest *commitment; /* owned; the first commitment of each record */
-    struct prove_row *row;     /* owned */
+    struct proof_row *row;     /* owned */
 };
 
 /* Writes a sentence to p->error. Returns MI_EINVAL. */
-int prove_set_error(struct prove *p, const char *fmt, ...) MI_FORMAT(2, 3);
+int proof_set_error(struct proof *p, const char *fmt, ...) MI_FORMAT(2, 3);
 /* Prepares a statement, and binds `a` to ?1. Returns NULL after an error; then query_error() has a
  * sentence. */
-sqlite3_stmt *prove_prepare_statement(struct prove *p, const char *sql, int64_t a);
+sqlite3_stmt *proof_prepare_statement(struct proof *p, const char *sql, int64_t a);
 /* Ends a statement. rc: the result of its last step. 0 or MI_ESTORE. */
-MI_MUST int prove_finish_statement(struct prove *p, sqlite3_stmt *s, int rc);
+MI_MUST int proof_finish_statement(struct proof *p, sqlite3_stmt *s, int rc);
 
 /* Chooses the checkpoint, and reads the log. */
-MI_MUST int prove_read_log(struct prove *p);
+MI_MUST int proof_read_log(struct proof *p);
 /* Reads the commitments of all records that the seal covers, and chooses the records of the
  * bundle. */
-MI_MUST int prove_choose_records(struct prove *p);
+MI_MUST int proof_choose_records(struct proof *p);
 /* Adds the records that were chosen to the bundle, and then the record `end`. */
-MI_MUST int prove_add_records(struct prove *p, struct bundle_out *o);
+MI_MUST int proof_add_records(struct proof *p, struct bundle_out *o);
 /* If o is NULL, chooses the leaves `redact` that are about the chosen records; otherwise adds the
  * lines of the chosen leaves to the bundle. */
-MI_MUST int prove_add_redactions(struct prove *p, struct bundle_out *o);
+MI_MUST int proof_add_redactions(struct proof *p, struct bundle_out *o);
 
 #endif

@@ -1,5 +1,5 @@
-/* mend.h - repairs a line that json_scan() has refused, if only one reading of the line makes
- * sense.
+/* json_repair.h - repairs a line that json_scan() has refused, if only one reading of the line
+ * makes sense.
  *
  * Repairs   invalid UTF-8 in a string: each maximal invalid part becomes U+FFFD, as in the decoder
  *           of the WHATWG standard, in Node and in Python. A control character in a string is
@@ -10,11 +10,11 @@
  *           refuses it.
  * Owns      the repaired text, in at most max bytes.
  * Work      linear in the input, for any number of lines.
- * Errors    MEND_FLAWED, with the offset, if the text cannot be repaired, or is longer than max, or
- *           if memory runs out.
+ * Errors    JSON_REPAIR_FLAWED, with the offset, if the text cannot be repaired, or is longer than
+ *           max, or if memory runs out.
  * Blocks    never. Pure. */
-#ifndef MI_WIRE_MEND_H
-#define MI_WIRE_MEND_H
+#ifndef MI_WIRE_JSON_REPAIR_H
+#define MI_WIRE_JSON_REPAIR_H
 
 #include "wire/finding.h"
 #include "wire/json/nesting.h"
@@ -41,30 +41,30 @@ void repairs_add_repair(struct repairs *r, enum finding finding, size_t at, stru
 /* Returns the repairs as a set of findings. */
 findings repairs_as_findings(const struct repairs *r);
 
-enum mend_result {
-    MEND_MORE,  /* an object or array is incomplete: the next line may continue it */
-    MEND_WHOLE, /* the value is complete */
-    MEND_FLAWED
+enum json_repair_result {
+    JSON_REPAIR_MORE,  /* an object or array is incomplete: the next line may continue it */
+    JSON_REPAIR_WHOLE, /* the value is complete */
+    JSON_REPAIR_FLAWED
 };
 
-struct mend {
+struct json_repair {
     struct buf text; /* owned; text of the repaired value */
     struct repairs repairs;
     /* borrowed from the last line: text after the value; n is 0 if there is none */
     struct slice trailing;
-    size_t flaw_at;  /* after MEND_FLAWED: offset of the flaw in the text as received */
+    size_t flaw_at;  /* after JSON_REPAIR_FLAWED: offset of the flaw in the text as received */
     size_t taken;    /* number of bytes of the earlier lines, with their newlines */
     size_t lines;    /* lines added */
-    unsigned expect; /* the token that may come next: a value of enum expect (mend.c) */
+    unsigned expect; /* the token that may come next: a value of enum expect (json_repair.c) */
     bool is_key;     /* the string being read is the key of a member */
     struct nesting open;
 };
 
 /* max: maximum number of bytes of the repaired text */
-void mend_open(struct mend *m, size_t max);
-void mend_close(struct mend *m); /* safe to call twice */
-/* Adds one line, without its newline. After it has returned MEND_WHOLE or MEND_FLAWED, do not add
- * another line. */
-MI_MUST enum mend_result mend_add_line(struct mend *m, struct slice line);
+void json_repair_open(struct json_repair *m, size_t max);
+void json_repair_close(struct json_repair *m); /* safe to call twice */
+/* Adds one line, without its newline. After it has returned JSON_REPAIR_WHOLE or
+ * JSON_REPAIR_FLAWED, do not add another line. */
+MI_MUST enum json_repair_result json_repair_add_line(struct json_repair *m, struct slice line);
 
 #endif
