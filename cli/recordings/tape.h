@@ -18,7 +18,7 @@ struct tape;
 MI_MUST int tape_open(struct tape **ret, const char *from, const struct query_session *header,
                       const char *to);
 void tape_close(struct tape *t); /* `t` may be NULL */
-/* Adds a message, like keep() in replay/mock/forward.h. ctx is a struct tape. Returns 0 or
+/* Adds a message, like keep() in replay/mock/forwarder.h. ctx is a struct tape. Returns 0 or
  * MI_ENOMEM. */
 MI_MUST int tape_add_message(void *ctx, bool from_client, struct slice message, int64_t now_us);
 /* Writes the file, and a note to stderr. If there are no new messages, writes nothing. Returns
