@@ -5,7 +5,7 @@
 #include "model/asker.h"
 #include "model/input_request.h"
 #include "vault/query/call_rows.h"
-#include "vault/query/person.h"
+#include "vault/query/person_time.h"
 #include "vault/store/connect.h"
 #include "vault/store/schema.h"
 
@@ -121,20 +121,20 @@ static int user_question_add_candidate(void *ctx, sqlite3_stmt *st)
  * time of the request. */
 static int user_question_find_calls(struct question_search *x, const struct filter *sessions)
 {
-    struct person_list l;
+    struct person_time_list l;
     struct call_question ask = {.filter = sessions, .not_sent = !x->wanted->sent};
-    int st = person_list_read(&l, x->q, &ask, PERSON_BY_ASK);
+    int st = person_time_list_read(&l, x->q, &ask, PERSON_TIME_BY_ASK);
     for (size_t i = 0; st == 0 && i < x->n; i++) {
         struct candidate *c = &x->list[i];
-        const struct person_share *of =
-            c->from_server ? person_find_call_of_request(&l, c->id) : NULL;
+        const struct person_time *of =
+            c->from_server ? person_time_find_call_of_request(&l, c->id) : NULL;
         if (of == NULL)
             continue;
-        c->method = user_question_intern_text(x, person_get_text(&l, of->method));
-        c->target = user_question_intern_text(x, person_get_text(&l, of->target));
+        c->method = user_question_intern_text(x, person_time_get_text(&l, of->method));
+        c->target = user_question_intern_text(x, person_time_get_text(&l, of->target));
         st = x->status;
     }
-    person_list_close(&l);
+    person_time_list_close(&l);
     return st;
 }
 

@@ -10,8 +10,8 @@
 
 #include "vault/query/reader.h"
 
-#define QUESTION_MESSAGE_MAX                                                                       \
-    ((size_t)1 << 20) /* longest message that user_question_read_all() reads, in bytes */
+/* longest message that user_question_read_all() reads, in bytes */
+#define QUESTION_MESSAGE_MAX ((size_t)1 << 20)
 
 struct user_question {
     int64_t session_id, seq; /* session and seq of the message that asks */
