@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/frame/ask.h"
 #include "cli/frame/out.h"
+#include "cli/send/argument_json.h"
 #include "cli/send/difference.h"
 #include "cli/send/edit_object.h"
 #include "cli/send/input_required.h"
@@ -13,7 +14,6 @@
 #include "cli/send/print.h"
 #include "cli/send/send_list.h"
 #include "cli/send/sent_sessions.h"
-#include "cli/send/typing.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
 #include "wire/mcp/own.h"
@@ -120,7 +120,7 @@ static int make_typed_request(const struct exchange *x, const struct tool *t)
     struct json_value schema = t != NULL ? t->input.text : (struct json_value){0};
     const struct cli_value_list *words = &x->request->words;
     for (size_t i = 0; t != NULL && !settings_is_on(x->s, "unchecked") && i < words->n; i++)
-        if (typing_argument_is_undeclared(schema, words->list[i].name))
+        if (argument_json_name_is_undeclared(schema, words->list[i].name))
             return fail_unknown_argument(schema, words->list[i].name);
     if (slice_is(buf_slice(&x->request->method), "initialize"))
         own_write_initialize_params(&x->request->params,

@@ -1,5 +1,5 @@
 /* Values that were given as text get the type that the tool's inputSchema wants. */
-#include "cli/send/typing.h"
+#include "cli/send/argument_json.h"
 
 #include "tests/support/unit.h"
 
@@ -29,7 +29,7 @@ static void check(const char *words, const char *want)
     char *copy = strdup(words), *rest = copy;
     for (char *word; (word = strtok_r(rest, " ", &rest)) != NULL;)
         assert_int_equal(cli_value_add_word(&l, word, false, &error), 0);
-    typing_write_arguments(&out, schema(), &l);
+    argument_json_append_object(&out, schema(), &l);
     if (strcmp(buf_str(&out), want) != 0)
         fail_msg("%s: got '%s', wanted '%s'", words, buf_str(&out), want);
     cli_value_close(&l);
@@ -94,17 +94,17 @@ static void test_typing_unknown_names_are_those_of_a_schema_that_lists_its_own(v
     static const char closed[] = "{\"properties\":{\"a\":{}},\"additionalProperties\": false}";
     static const char open[] = "{\"properties\":{\"a\":{}},\"additionalProperties\":true}";
     struct json_value none = {0}, any = {JSON_OBJECT, slice_of("{\"type\":\"object\"}")};
-    assert_true(typing_argument_is_undeclared(schema(), slice_of("sx")));
-    assert_false(typing_argument_is_undeclared(schema(), slice_of("s")));
-    assert_false(typing_argument_is_undeclared(schema(), slice_of("abc")));
-    assert_false(typing_argument_is_undeclared((struct json_value){JSON_OBJECT, slice_of(open)},
+    assert_true(argument_json_name_is_undeclared(schema(), slice_of("sx")));
+    assert_false(argument_json_name_is_undeclared(schema(), slice_of("s")));
+    assert_false(argument_json_name_is_undeclared(schema(), slice_of("abc")));
+    assert_false(argument_json_name_is_undeclared((struct json_value){JSON_OBJECT, slice_of(open)},
                                                slice_of("x")));
-    assert_true(typing_argument_is_undeclared((struct json_value){JSON_OBJECT, slice_of(closed)},
+    assert_true(argument_json_name_is_undeclared((struct json_value){JSON_OBJECT, slice_of(closed)},
                                               slice_of("x")));
-    assert_false(typing_argument_is_undeclared((struct json_value){JSON_OBJECT, slice_of(closed)},
-                                               slice_of("a")));
-    assert_false(typing_argument_is_undeclared(none, slice_of("x")));
-    assert_false(typing_argument_is_undeclared(any, slice_of("x")));
+    assert_false(argument_json_name_is_undeclared(
+        (struct json_value){JSON_OBJECT, slice_of(closed)}, slice_of("a")));
+    assert_false(argument_json_name_is_undeclared(none, slice_of("x")));
+    assert_false(argument_json_name_is_undeclared(any, slice_of("x")));
 }
 
 static void check_param(const char *method, const char *word, const char *want)
@@ -112,7 +112,7 @@ static void check_param(const char *method, const char *word, const char *want)
     struct cli_value_list l = {0};
     struct buf out = {0}, error = {0};
     assert_int_equal(cli_value_add_word(&l, word, false, &error), 0);
-    typing_write_param(&out, method, &l.list[0]);
+    argument_json_append_param(&out, method, &l.list[0]);
     assert_string_equal(buf_str(&out), want);
     cli_value_close(&l);
     buf_close(&out);
