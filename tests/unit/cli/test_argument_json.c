@@ -38,7 +38,7 @@ static void check(const char *words, const char *want)
     free(copy);
 }
 
-static void test_typing_text_gets_the_type_of_the_schema(void **state)
+static void test_argument_json_text_gets_the_type_of_the_schema(void **state)
 {
     (void)state;
     check("s=3 i=3 n=3.5 b=true", "{\"s\":\"3\",\"i\":3,\"n\":3.5,\"b\":true}");
@@ -50,7 +50,7 @@ static void test_typing_text_gets_the_type_of_the_schema(void **state)
     check("abc=3", "{\"abc\":3}");
 }
 
-static void test_typing_text_stays_text_where_the_schema_allows_it(void **state)
+static void test_argument_json_text_stays_text_where_the_schema_allows_it(void **state)
 {
     (void)state;
     check("any=3", "{\"any\":\"3\"}");
@@ -59,14 +59,14 @@ static void test_typing_text_stays_text_where_the_schema_allows_it(void **state)
     check("maybe_i=null", "{\"maybe_i\":null}");
 }
 
-static void test_typing_json_stays_as_it_is(void **state)
+static void test_argument_json_json_stays_as_it_is(void **state)
 {
     (void)state;
     check("s:=3 any:={\"x\":1.0} maybe:=null s2:=\"@x\"",
           "{\"s\":3,\"any\":{\"x\":1.0},\"maybe\":null,\"s2\":\"@x\"}");
 }
 
-static void test_typing_arrays_are_one_value_or_several(void **state)
+static void test_argument_json_arrays_are_one_value_or_several(void **state)
 {
     (void)state;
     check("list=a", "{\"list\":[\"a\"]}");
@@ -79,7 +79,7 @@ static void test_typing_arrays_are_one_value_or_several(void **state)
 }
 
 /* The check of all arguments reports them. */
-static void test_typing_values_that_do_not_fit_keep_the_likely_type(void **state)
+static void test_argument_json_values_that_do_not_fit_keep_the_likely_type(void **state)
 {
     (void)state;
     check("i=x", "{\"i\":\"x\"}");
@@ -88,7 +88,7 @@ static void test_typing_values_that_do_not_fit_keep_the_likely_type(void **state
     check("short=123", "{\"short\":\"123\"}");
 }
 
-static void test_typing_unknown_names_are_those_of_a_schema_that_lists_its_own(void **state)
+static void test_argument_json_unknown_names_are_those_of_a_schema_that_lists_its_own(void **state)
 {
     (void)state;
     static const char closed[] = "{\"properties\":{\"a\":{}},\"additionalProperties\": false}";
@@ -119,7 +119,7 @@ static void check_param(const char *method, const char *word, const char *want)
     buf_close(&error);
 }
 
-static void test_typing_params_of_other_methods_have_the_types_of_the_protocol(void **state)
+static void test_argument_json_params_of_other_methods_have_the_types_of_the_protocol(void **state)
 {
     (void)state;
     check_param("resources/read", "uri=7", "\"7\"");
@@ -133,13 +133,13 @@ static void test_typing_params_of_other_methods_have_the_types_of_the_protocol(v
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_typing_text_gets_the_type_of_the_schema),
-        cmocka_unit_test(test_typing_text_stays_text_where_the_schema_allows_it),
-        cmocka_unit_test(test_typing_json_stays_as_it_is),
-        cmocka_unit_test(test_typing_arrays_are_one_value_or_several),
-        cmocka_unit_test(test_typing_values_that_do_not_fit_keep_the_likely_type),
-        cmocka_unit_test(test_typing_unknown_names_are_those_of_a_schema_that_lists_its_own),
-        cmocka_unit_test(test_typing_params_of_other_methods_have_the_types_of_the_protocol),
+        cmocka_unit_test(test_argument_json_text_gets_the_type_of_the_schema),
+        cmocka_unit_test(test_argument_json_text_stays_text_where_the_schema_allows_it),
+        cmocka_unit_test(test_argument_json_json_stays_as_it_is),
+        cmocka_unit_test(test_argument_json_arrays_are_one_value_or_several),
+        cmocka_unit_test(test_argument_json_values_that_do_not_fit_keep_the_likely_type),
+        cmocka_unit_test(test_argument_json_unknown_names_are_those_of_a_schema_that_lists_its_own),
+        cmocka_unit_test(test_argument_json_params_of_other_methods_have_the_types_of_the_protocol),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
