@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/frame/proxied.h"
+#include "cli/frame/proxy_argv.h"
 #include "cli/frame/recording.h"
 #include "cli/frame/server_name.h"
 #include "cli/recordings/new_cassette.h"
@@ -75,10 +75,10 @@ struct live_choice {
     enum live_record record;
     bool use; /* whether a live server answers what was not recorded */
     bool catch_up;
-    const char *file;       /* the operand if it is a file, otherwise NULL */
-    const char *output;     /* the file to write; NULL: none */
-    char *const *server;    /* borrowed; command line of the live server; NULL: not given */
-    struct proxied proxied; /* owned */
+    const char *file;             /* the operand if it is a file, otherwise NULL */
+    const char *output;           /* the file to write; NULL: none */
+    char *const *server;          /* borrowed; command line of the live server; NULL: not given */
+    struct proxy_argv proxy_argv; /* owned */
     /* owned; collects the messages to record; NULL: nothing is recorded */
     struct new_cassette *new_cassette;
     char name[SERVER_NAME_MAX];
@@ -211,7 +211,7 @@ static int open_live_server(struct live_choice *l, const struct settings *s,
     if (st == MI_ENOMEM || name.failed || only.failed)
         log_error("out of memory");
     else
-        status = proxied_open(&l->proxied, s, options, l->server);
+        status = proxy_argv_open(&l->proxy_argv, s, options, l->server);
     tool_rule_close(&rule);
     buf_close(&name);
     buf_close(&only);
@@ -234,7 +234,7 @@ static int live_choice_configure_mock(struct live_choice *l, const struct settin
         status = EXIT_TROUBLE;
     }
     cfg->live = (struct live_side_config){
-        .argv = l->proxied.argv,
+        .argv = l->proxy_argv.argv,
         .rules = {.all = all, .catch_up = l->catch_up},
         .keep = l->new_cassette != NULL ? new_cassette_add_message : NULL,
         .ctx = l->new_cassette,
@@ -247,7 +247,7 @@ static int live_choice_configure_mock(struct live_choice *l, const struct settin
 static void live_choice_close(struct live_choice *l)
 {
     new_cassette_close(l->new_cassette);
-    proxied_close(&l->proxied);
+    proxy_argv_close(&l->proxy_argv);
     buf_close(&l->rules);
 }
 

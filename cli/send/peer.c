@@ -4,7 +4,7 @@
 #include "base/json_out.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/frame/proxied.h"
+#include "cli/frame/proxy_argv.h"
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
 #include "wire/mcp/own.h"
@@ -41,17 +41,17 @@ int peer_start_server(struct peer *p, const struct settings *s, char *const *arg
         "off", /* `send` checks the arguments itself, unless --unchecked */
         NULL,
     };
-    struct proxied proxied;
+    struct proxy_argv proxy;
     /* The wait is two seconds longer than the proxy's deadline, which must pass first. */
     if (settings_get_text(s, "timeout") != NULL)
         p->talk.timeout_us = settings_duration_us(s, "timeout") + 2 * INT64_C(1000000);
-    int st = proxied_open(&proxied, s, options, argv) == EXIT_FINE
-                 ? live_open(&p->live, proxied.argv, dir, &p->error)
+    int st = proxy_argv_open(&proxy, s, options, argv) == EXIT_FINE
+                 ? live_open(&p->live, proxy.argv, dir, &p->error)
                  : MI_EINVAL;
     p->talk.server = p->live;
     if (st == 0)
         live_allow_proxy_exit_time(p->live);
-    proxied_close(&proxied);
+    proxy_argv_close(&proxy);
     return st;
 }
 

@@ -98,9 +98,9 @@ static void test_argument_json_unknown_names_are_those_of_a_schema_that_lists_it
     assert_false(argument_json_name_is_undeclared(schema(), slice_of("s")));
     assert_false(argument_json_name_is_undeclared(schema(), slice_of("abc")));
     assert_false(argument_json_name_is_undeclared((struct json_value){JSON_OBJECT, slice_of(open)},
-                                               slice_of("x")));
+                                                  slice_of("x")));
     assert_true(argument_json_name_is_undeclared((struct json_value){JSON_OBJECT, slice_of(closed)},
-                                              slice_of("x")));
+                                                 slice_of("x")));
     assert_false(argument_json_name_is_undeclared(
         (struct json_value){JSON_OBJECT, slice_of(closed)}, slice_of("a")));
     assert_false(argument_json_name_is_undeclared(none, slice_of("x")));
