@@ -23,7 +23,7 @@ int forwarder_open(struct forwarder **ret, const struct forwarder_rules *rules,
     f->rules = *rules;
     f->calls = calls;
     f->ctx = ctx;
-    f->talk.error = &f->error;
+    f->session.error = &f->error;
     *ret = f;
     return 0;
 }
@@ -37,7 +37,7 @@ void forwarder_close(struct forwarder *f)
         next = q->next;
         free(q);
     }
-    talk_close(&f->talk);
+    live_session_close(&f->session);
     free(f->noted);
     buf_close(&f->hello);
     buf_close(&f->error);
@@ -71,10 +71,11 @@ static bool request_may_be_repeated(const struct forwarder *f, const struct rpc 
     if (marks_find_in_text(m->params.text) != MARKS_NONE)
         return false; /* the sanitizer changed the request */
     if (!rpc_method_is(m, "tools/call"))
-        return talk_request_changes_nothing(m) && !rpc_method_is(m, "initialize") &&
+        return live_session_request_is_harmless(m) && !rpc_method_is(m, "initialize") &&
                !rpc_method_is(m, "ping") && !rpc_method_is(m, "server/discover") &&
                !rpc_method_is(m, "subscriptions/listen");
-    const struct talk_tool *tool = talk_find_tool(&f->talk, json_string_raw(m->name));
+    const struct live_session_tool *tool =
+        live_session_find_tool(&f->session, json_string_raw(m->name));
     return tool != NULL && tool->live && tool->reads_only;
 }
 
@@ -131,7 +132,8 @@ static int forwarder_on_tools_list_answer(struct conversation *s, const struct r
 {
     struct forwarder *f = s->forwarder;
     struct json_value cursor = json_get(answer->result, "nextCursor");
-    int st = answer->kind == RPC_RESULT ? talk_add_tools(&f->talk, answer->result, true) : 0;
+    int st =
+        answer->kind == RPC_RESULT ? live_session_add_tools(&f->session, answer->result, true) : 0;
     if (st < 0)
         return st;
     if (answer->kind == RPC_RESULT && cursor.type == JSON_STRING && f->pages < TOOL_PAGES_MAX)

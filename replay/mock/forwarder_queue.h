@@ -5,7 +5,7 @@
 #ifndef MI_REPLAY_MOCK_FORWARDER_QUEUE_H
 #define MI_REPLAY_MOCK_FORWARDER_QUEUE_H
 
-#include "replay/live/talk.h"
+#include "replay/live/live_session.h"
 #include "replay/mock/forwarder.h"
 
 enum forwarder_phase {
@@ -53,11 +53,11 @@ struct forwarder {
     struct buf hello; /* owned; the client's initialize */
     uint32_t *noted;  /* owned; exchanges that were answered from the recording, in order */
     size_t noted_n, noted_cap, noted_at;
-    size_t pages;     /* number of pages of tools/list that were requested */
-    struct talk talk; /* owned; the tools of the live server */
-    struct buf error; /* owned; buffer for the error messages of `talk` */
-    struct buf out;   /* owned; scratch */
-    struct buf over;  /* owned; why the server cannot be used */
+    size_t pages;                /* number of pages of tools/list that were requested */
+    struct live_session session; /* owned; the tools of the live server */
+    struct buf error;            /* owned; buffer for the error messages of `session` */
+    struct buf out;              /* owned; scratch */
+    struct buf over;             /* owned; why the server cannot be used */
 };
 
 /* Writes a number as text to the buffer `text`. Returns the digits in `text`. */
