@@ -156,7 +156,8 @@ static bool new_cassette_write_final_session(void *ctx, const struct query_sessi
 
 /* Reads the collected lines, and writes them to the file. Reading finds the request of each answer;
  * writing omits the fields that can be derived from the messages. */
-static int new_cassette_rewrite_lines(struct new_cassette *t, struct save *file, struct buf *error)
+static int new_cassette_write_collected_lines(struct new_cassette *t, struct save *file,
+                                              struct buf *error)
 {
     int st = cassette_write_open(&t->w, new_cassette_save_lines, file);
     if (st == 0)
@@ -186,7 +187,7 @@ int new_cassette_write_file(struct new_cassette *t)
         st = new_cassette_remove_end_line(t);
     if (st == 0) {
         new_cassette_add_message_lines(t);
-        st = t->all.failed ? MI_ENOMEM : new_cassette_rewrite_lines(t, &file, &error);
+        st = t->all.failed ? MI_ENOMEM : new_cassette_write_collected_lines(t, &file, &error);
     }
     cassette_write_close(t->w);
     t->w = NULL;

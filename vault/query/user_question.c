@@ -172,8 +172,8 @@ static int compare_candidates(const void *a, const void *b)
 
 /* ---- messages ---- */
 
-static void user_question_add(struct question_search *x, const struct query_message *m,
-                              struct slice key, struct json_value request)
+static void user_question_add_from_json(struct question_search *x, const struct query_message *m,
+                                        struct slice key, struct json_value request)
 {
     struct input_request r;
     /* The sanitizer has replaced the question with text that is not an object. */
@@ -232,7 +232,7 @@ static void user_question_on_client_message(struct question_search *x,
     w = json_walk_begin(json_get(r->result, "inputRequests"));
     while (m->kind == KIND_RESULT && json_walk_next(&w, &key, &one))
         if (!is_task || user_question_find_by_key(x, key) == NULL)
-            user_question_add(x, m, key, one);
+            user_question_add_from_json(x, m, key, one);
 }
 
 static bool user_question_on_message(void *ctx, const struct query_message *m)
@@ -252,7 +252,8 @@ static bool user_question_on_message(void *ctx, const struct query_message *m)
     else if (!x->now->from_server)
         user_question_on_client_message(x, m, &r);
     else if (m->kind == KIND_REQUEST)
-        user_question_add(x, m, (struct slice){0}, (struct json_value){JSON_OBJECT, r.text});
+        user_question_add_from_json(x, m, (struct slice){0},
+                                    (struct json_value){JSON_OBJECT, r.text});
     else if (query_message_is_answer(m) && x->open_n > 0 &&
              x->open[x->open_n - 1].a.seq == (x->now->id & SCHEMA_SEQ_MAX))
         user_question_set_answer(x, m, &x->open[x->open_n - 1], r.result, m->kind == KIND_ERROR);
