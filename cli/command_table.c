@@ -44,7 +44,7 @@ const struct command *const table_of_commands[] = {
     &command_prune,
     &list_running.command,
     &command_reap,
-    &list_asked.command,
+    &list_user_questions.command,
     &command_doctor,
     &command_escalations,
     &command_redact,

@@ -3,8 +3,8 @@
 
 #include "base/grow.h"
 #include "base/log.h"
-#include "cli/check/checking.h"
 #include "cli/check/forms.h"
+#include "cli/check/recording_check.h"
 #include "cli/frame/filter.h"
 #include "cli/frame/recording.h"
 #include "cli/frame/reporting.h"
@@ -67,7 +67,7 @@ static int check_one_recording(const struct settings *s, struct check_report *re
     struct query_session x;
     if (recording_is_file(ref)) {
         struct buf error = {0};
-        int st = check_recording_file(report, filter, ref, &error);
+        int st = recording_check_run_on_file(report, filter, ref, &error);
         if (st < 0)
             log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
         buf_close(&error);
@@ -78,7 +78,7 @@ static int check_one_recording(const struct settings *s, struct check_report *re
         return status;
     int st = query_session(*q, ref, &x);
     if (st == 0)
-        st = check_recorded_session(report, filter, *q, &x, NULL);
+        st = recording_check_run_on_session(report, filter, *q, &x, NULL);
     return st < 0 ? session_report_query_error(*q, st) : EXIT_FINE;
 }
 
@@ -122,7 +122,7 @@ static int check_matching_sessions(const struct settings *s, struct check_report
     for (size_t i = w->n; st == 0 && i-- > 0;) {
         st = query_session_by_id(*q, w->id[i], &x);
         if (st == 0)
-            st = check_recorded_session(report, &w->filter, *q, &x, NULL);
+            st = recording_check_run_on_session(report, &w->filter, *q, &x, NULL);
     }
     return st < 0 ? session_report_query_error(*q, st) : EXIT_FINE;
 }

@@ -55,7 +55,7 @@ MI_MUST int list_run(const struct settings *s);
 
 /* options of a command that prints a list and has no options of its own */
 extern const struct opt list_options[];
-extern const struct list list_running, list_escalations, list_asked, list_cost;
+extern const struct list list_running, list_escalations, list_user_questions, list_cost;
 /* A row of list_escalations. */
 struct escalation_row {
     struct slice file, name; /* name of the file, with and without its suffix */

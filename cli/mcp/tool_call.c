@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "cli/check/checking.h"
+#include "cli/check/recording_check.h"
 #include "cli/frame/event_words.h"
 #include "cli/frame/preview.h"
 #include "cli/frame/record_json.h"
@@ -182,14 +182,14 @@ static bool has_time_for_checks(void *ctx)
 static int recheck_messages_up_to_call(struct reading *r)
 {
     struct filter f = FILTER_ANY;
-    struct checking_limit limit = {r->closing_seq > 0 ? r->closing_seq : r->seq,
-                                   has_time_for_checks, r};
+    struct recording_check_limit limit = {r->closing_seq > 0 ? r->closing_seq : r->seq,
+                                          has_time_for_checks, r};
     struct check_report checked;
     f.since_us = r->first_us;
     f.until_us = r->last_us + 1;
     r->check_until_us = clock_mono_us() + CHECK_US;
     check_report_open(&checked);
-    int st = check_recorded_session(&checked, &f, r->c->q, &r->session, &limit);
+    int st = recording_check_run_on_session(&checked, &f, r->c->q, &r->session, &limit);
     st = st == 0 && check_report_has_failed(&checked) ? MI_ENOMEM : st;
     struct check_report other = checked;
     if (st == 0 && !r->late) {

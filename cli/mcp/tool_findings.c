@@ -1,8 +1,8 @@
 /* tool_findings.c - the MCP tool `findings`. */
 #include "cli/mcp/tool_findings.h"
 
-#include "cli/check/checking.h"
 #include "cli/check/forms.h"
+#include "cli/check/recording_check.h"
 #include "cli/mcp/tool_rows.h"
 
 struct listing {
@@ -70,12 +70,12 @@ static bool mcp_findings_on_session(void *ctx, const struct query_session *s)
     struct rows *r = &l->rows;
     if (rows_should_end_page(r, s->id, 0))
         return false;
-    struct checking_limit limit = {INT64_MAX, tool_should_continue, r->c};
+    struct recording_check_limit limit = {INT64_MAX, tool_should_continue, r->c};
     struct check_report report;
     check_report_open(&report);
     report.of_client = l->options.of_client;
     report.of_server = l->options.of_server;
-    l->status = check_recorded_session(&report, &r->c->filter, r->c->q, s, &limit);
+    l->status = recording_check_run_on_session(&report, &r->c->filter, r->c->q, s, &limit);
     l->checked++;
     if (l->status == 0 && check_report_has_failed(&report))
         l->status = MI_ENOMEM;

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "cli/frame/session.h"
 #include "cli/look/search/find_messages.h"
-#include "cli/look/search/found.h"
+#include "cli/look/search/search_match.h"
 
 #define MATCHES 10 /* rows of a page if the argument `limit` is missing */
 #define BEFORE 100 /* bytes of context shown before a match; AFTER: bytes shown after the match */
@@ -12,7 +12,7 @@
 
 /* Adds a line such as: session 7 seq 12 2026-01-31T23:59:59.000Z "files" result of "tools/call"
  * "read_file", ok: "… not found …" */
-static void mcp_search_add_text(struct tool_call *c, const struct found *f)
+static void mcp_search_add_text(struct tool_call *c, const struct search_match *f)
 {
     const struct query_message *m = f->message;
     enum call_status status = session_status_of_message(m);
@@ -28,14 +28,15 @@ static void mcp_search_add_text(struct tool_call *c, const struct found *f)
     if (status != CALL_UNKNOWN)
         buf_printf(&c->text, ", %s", call_status_name(status));
     buf_adds(&c->text, ": ");
-    append_quoted_text_or_dash(&c->text, found_get_context(f, BEFORE, AFTER), BEFORE + 2 * AFTER);
+    append_quoted_text_or_dash(&c->text, search_match_get_context(f, BEFORE, AFTER),
+                               BEFORE + 2 * AFTER);
 }
 
-static bool mcp_search_on_found(void *ctx, const struct found *f)
+static bool mcp_search_on_match(void *ctx, const struct search_match *f)
 {
     struct rows *r = ctx;
     if (rows_begin_row(r, f->session_id, f->message->seq)) {
-        found_add_json_members(&r->c->j, f);
+        search_match_add_json_members(&r->c->j, f);
         mcp_search_add_text(r->c, f);
     }
     return rows_end_row(r);
@@ -83,7 +84,7 @@ int answer_search_messages(struct tool_call *c)
     x.newest_session = r.first.session;
     x.newest_seq = r.first.n;
     if (st == 0)
-        st = find_messages(c->q, &x, 0, mcp_search_on_found, &r);
+        st = find_messages(c->q, &x, 0, mcp_search_on_match, &r);
     rows_close(
         &r,
         "Nothing was found: whole words are searched; put a * after a word to find longer words");

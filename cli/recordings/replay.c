@@ -3,10 +3,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/frame/proxied.h"
+#include "cli/frame/proxy_argv.h"
 #include "cli/frame/recording.h"
 #include "cli/frame/server_name.h"
-#include "cli/recordings/tape.h"
+#include "cli/recordings/new_cassette.h"
 #include "redact/sanitizer.h"
 #include "replay/mock/mock_server.h"
 #include "wire/mcp/tool_rule.h"
@@ -75,11 +75,12 @@ struct live_choice {
     enum live_record record;
     bool use; /* whether a live server answers what was not recorded */
     bool catch_up;
-    const char *file;       /* the operand if it is a file, otherwise NULL */
-    const char *output;     /* the file to write; NULL: none */
-    char *const *server;    /* borrowed; command line of the live server; NULL: not given */
-    struct proxied proxied; /* owned */
-    struct tape *tape;      /* owned; collects the messages to record; NULL: nothing is recorded */
+    const char *file;             /* the operand if it is a file, otherwise NULL */
+    const char *output;           /* the file to write; NULL: none */
+    char *const *server;          /* borrowed; command line of the live server; NULL: not given */
+    struct proxy_argv proxy_argv; /* owned */
+    /* owned; collects the messages to record; NULL: nothing is recorded */
+    struct new_cassette *new_cassette;
     char name[SERVER_NAME_MAX];
     struct buf rules; /* owned; the rules in the header of the recording */
     struct query_session header;
@@ -188,7 +189,7 @@ static int live_choice_open_empty_recording(struct live_choice *l, struct source
 static bool on_replay_done(void *ctx)
 {
     struct live_choice *l = ctx;
-    return l->tape == NULL || tape_write_file(l->tape) == EXIT_FINE;
+    return l->new_cassette == NULL || new_cassette_write_file(l->new_cassette) == EXIT_FINE;
 }
 
 /* Makes the command line of the live server's proxy. Only the tool rule of the recording applies to
@@ -210,7 +211,7 @@ static int open_live_server(struct live_choice *l, const struct settings *s,
     if (st == MI_ENOMEM || name.failed || only.failed)
         log_error("out of memory");
     else
-        status = proxied_open(&l->proxied, s, options, l->server);
+        status = proxy_argv_open(&l->proxy_argv, s, options, l->server);
     tool_rule_close(&rule);
     buf_close(&name);
     buf_close(&only);
@@ -228,15 +229,15 @@ static int live_choice_configure_mock(struct live_choice *l, const struct settin
     bool all = l->record == LIVE_RECORD_ALL;
     int status = open_live_server(l, s, info);
     if (status == EXIT_FINE && l->output != NULL &&
-        tape_open(&l->tape, all ? NULL : l->file, &l->header, l->output) < 0) {
+        new_cassette_open(&l->new_cassette, all ? NULL : l->file, &l->header, l->output) < 0) {
         log_error("out of memory");
         status = EXIT_TROUBLE;
     }
     cfg->live = (struct live_side_config){
-        .argv = l->proxied.argv,
+        .argv = l->proxy_argv.argv,
         .rules = {.all = all, .catch_up = l->catch_up},
-        .keep = l->tape != NULL ? tape_add_message : NULL,
-        .ctx = l->tape,
+        .keep = l->new_cassette != NULL ? new_cassette_add_message : NULL,
+        .ctx = l->new_cassette,
     };
     cfg->done = on_replay_done;
     cfg->ctx = l;
@@ -245,8 +246,8 @@ static int live_choice_configure_mock(struct live_choice *l, const struct settin
 
 static void live_choice_close(struct live_choice *l)
 {
-    tape_close(l->tape);
-    proxied_close(&l->proxied);
+    new_cassette_close(l->new_cassette);
+    proxy_argv_close(&l->proxy_argv);
     buf_close(&l->rules);
 }
 

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "cli/frame/recording.h"
 #include "cli/frame/save.h"
-#include "cli/recordings/verified.h"
+#include "cli/recordings/verify_report.h"
 #include "redact/sanitizer.h"
 #include "vault/cassette/cassette_file.h"
 #include "wire/rpc.h"
@@ -173,7 +173,7 @@ static int update_write_file(struct update *u, const char *path)
 /* ---- the verification ---- */
 
 struct verifying {
-    struct verified verified;
+    struct verify_report report;
     struct update *update; /* collects new answers; NULL: no --update */
     int status;            /* the first error of update_replace_answer(); 0: none */
 };
@@ -181,7 +181,7 @@ struct verifying {
 static void verify_on_result(void *ctx, const struct verify_result *r)
 {
     struct verifying *v = ctx;
-    verified_add_result(&v->verified, r);
+    verify_report_add_result(&v->report, r);
     bool differs =
         r->verdict == VERIFY_CHANGED || r->verdict == VERIFY_SCHEMA || r->verdict == VERIFY_GONE;
     if (v->update != NULL && differs && v->status == 0)
@@ -202,7 +202,7 @@ static int verify_recording(const struct settings *s, struct recording *r,
     struct buf error = {0}, name = {0};
     buf_adds(&name, "verify ");
     buf_slice_add(&name, r->name);
-    report_begin_suite(&v->verified.reporting.report, buf_slice(&name),
+    report_begin_suite(&v->report.reporting.report, buf_slice(&name),
                        slice_of("mcp-interposer.verify"), clock_mono_us());
     int st = verify_run(&cfg, r->source, verify_on_result, v, &error);
     if (st == 0)
@@ -219,12 +219,12 @@ static int verify_command_finish(const struct settings *s, struct verifying *v,
                                  struct slice recording, int64_t lasted_us)
 {
     const char *file = settings_get_text(s, "report");
-    struct reporting *r = &v->verified.reporting;
+    struct reporting *r = &v->report.reporting;
     struct buf json = {0};
     int status = EXIT_FINE;
-    verified_append_json(&v->verified, recording, lasted_us, &json);
+    verify_report_append_json(&v->report, recording, lasted_us, &json);
     if (r->text)
-        verified_print_summary(&v->verified);
+        verify_report_print_summary(&v->report);
     if (r->json)
         buf_slice_add(&r->out.b, buf_slice(&json));
     r->out.b.failed |= r->json && json.failed;
@@ -240,8 +240,8 @@ static int verify_command_finish(const struct settings *s, struct verifying *v,
 static int verify_and_report(const struct settings *s, struct recording *r,
                              const struct pointers *ignore, char *const *argv)
 {
-    struct verifying v = {.verified.verbose = settings_is_on(s, "verbose")};
-    struct verified *x = &v.verified;
+    struct verifying v = {.report.verbose = settings_is_on(s, "verbose")};
+    struct verify_report *x = &v.report;
     const char *file = settings_get_text(s, "report");
     int64_t began = clock_mono_us();
     int status = reporting_open(
@@ -260,10 +260,10 @@ static int verify_and_report(const struct settings *s, struct recording *r,
         reporting_close_without_files(&x->reporting);
     if (status == EXIT_FINE && v.update != NULL)
         status = update_write_file(v.update, r->file);
-    if (status == EXIT_FINE && verified_has_differences(x))
+    if (status == EXIT_FINE && verify_report_has_differences(x))
         status = EXIT_FOUND;
     update_close(v.update);
-    verified_close(x);
+    verify_report_close(x);
     return status;
 }
 

@@ -57,7 +57,7 @@ struct sending {
     struct origin origin;       /* owned */
     struct peer peer;           /* owned */
     enum revision revision;     /* the chosen revision; REV_COUNT: none was chosen */
-    uint32_t item;              /* index of the recorded request; TALK_NONE: none */
+    uint32_t item;              /* index of the recorded request; LIVE_SESSION_NONE: none */
 };
 
 /* ---- the command line ---- */
@@ -187,19 +187,19 @@ static int copy_recorded_request(struct sending *x)
     struct buf params = {0}, error = {0};
     struct rpc m;
     int status =
-        origin_find_request(x->s, &x->peer.talk, settings_get_number(x->s, "seq"), &x->item);
+        origin_find_request(x->s, &x->peer.session, settings_get_number(x->s, "seq"), &x->item);
     if (status != EXIT_FINE)
         return status;
-    if (talk_read_body(&x->peer.talk, x->item, &x->peer.talk.request) < 0)
+    if (live_session_read_recorded_body(&x->peer.session, x->item, &x->peer.session.request) < 0)
         return report_error_of_peer(x);
-    if (rpc_read(buf_slice(&x->peer.talk.request), &m) < 0 || m.kind != RPC_REQUEST)
+    if (rpc_read(buf_slice(&x->peer.session.request), &m) < 0 || m.kind != RPC_REQUEST)
         return settings_fail_usage(x->s, "--seq: the recorded message is not a valid request");
     if (rpc_is_modern(&m)) {
         x->revision = REV_2026_07_28;
         if (marks_find_in_text(m.meta.text) == MARKS_NONE)
             buf_slice_add(&x->peer.meta, m.meta.text);
     }
-    x->peer.talk.from = x->item;
+    x->peer.session.from = x->item;
     int st = outgoing_copy_recorded_request(&x->request, &m);
     buf_slice_add(&params, buf_slice(&x->request.params));
     if (st == 0)
@@ -245,7 +245,7 @@ static int open_source_recording(struct sending *x)
 static int run_exchange(struct sending *x)
 {
     struct buf from = {0};
-    if (x->item != TALK_NONE) {
+    if (x->item != LIVE_SESSION_NONE) {
         buf_slice_add(&from, x->origin.recording.name);
         buf_printf(&from, ":%s", settings_get_text(x->s, "seq"));
     }
@@ -268,7 +268,7 @@ static int run_exchange(struct sending *x)
 
 static int send_run(const struct settings *s)
 {
-    struct sending x = {.s = s, .item = TALK_NONE};
+    struct sending x = {.s = s, .item = LIVE_SESSION_NONE};
     (void)signal(SIGPIPE, SIG_IGN);
     int status = check_options(&x);
     if (status == EXIT_FINE)

@@ -60,21 +60,21 @@ static int send_difference_compare(struct printing *p, const struct rpc *recorde
     return 0;
 }
 
-int difference_print_for_answer(struct out *o, struct talk *t, uint32_t item,
+int difference_print_for_answer(struct out *o, struct live_session *t, uint32_t item,
                                 const struct rpc *live)
 {
     struct printing p = {.o = o};
     struct rpc recorded;
     uint32_t answer = t->items[item].answer;
-    if (answer == TALK_NONE || t->items[answer].lost) {
+    if (answer == LIVE_SESSION_NONE || t->items[answer].lost) {
         print_difference_title(o, "no answer was recorded");
         return 0;
     }
-    int st = talk_read_body(t, answer, &t->recorded);
+    int st = live_session_read_recorded_body(t, answer, &t->recorded);
     if (st < 0 || rpc_read(buf_slice(&t->recorded), &recorded) < 0)
         return st;
     if (send_difference_compare(&p, &recorded, live) < 0)
-        return talk_set_no_memory_error(t);
+        return live_session_set_no_memory_error(t);
     if (p.n == 0)
         print_difference_title(o, "the answer is as recorded");
     if (p.n > LISTED_MAX) {

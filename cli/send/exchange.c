@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/frame/ask.h"
 #include "cli/frame/out.h"
+#include "cli/send/argument_json.h"
 #include "cli/send/difference.h"
 #include "cli/send/edit_object.h"
 #include "cli/send/input_required.h"
@@ -13,7 +14,6 @@
 #include "cli/send/print.h"
 #include "cli/send/send_list.h"
 #include "cli/send/sent_sessions.h"
-#include "cli/send/typing.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
 #include "wire/mcp/own.h"
@@ -120,7 +120,7 @@ static int make_typed_request(const struct exchange *x, const struct tool *t)
     struct json_value schema = t != NULL ? t->input.text : (struct json_value){0};
     const struct cli_value_list *words = &x->request->words;
     for (size_t i = 0; t != NULL && !settings_is_on(x->s, "unchecked") && i < words->n; i++)
-        if (typing_argument_is_undeclared(schema, words->list[i].name))
+        if (argument_json_name_is_undeclared(schema, words->list[i].name))
             return fail_unknown_argument(schema, words->list[i].name);
     if (slice_is(buf_slice(&x->request->method), "initialize"))
         own_write_initialize_params(&x->request->params,
@@ -184,7 +184,7 @@ static int check_arguments(const struct exchange *x, struct tool *t)
 
 static int make_request(const struct exchange *x)
 {
-    bool typed = x->item == TALK_NONE, unchecked = settings_is_on(x->s, "unchecked");
+    bool typed = x->item == LIVE_SESSION_NONE, unchecked = settings_is_on(x->s, "unchecked");
     int status = typed && x->request->may_be_tool ? resolve_method(x) : EXIT_FINE;
     struct tool *t =
         outgoing_is_tool_call(x->request) ? find_tool(x, buf_slice(&x->request->target)) : NULL;
@@ -230,10 +230,11 @@ static void exchange_add_name(struct buf *b, const struct rpc *m)
  * sent. */
 static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
 {
-    const struct talk_tool *tool = talk_find_tool(&x->peer->talk, json_string_raw(m->name));
+    const struct live_session_tool *tool =
+        live_session_find_tool(&x->peer->session, json_string_raw(m->name));
     bool is_call = rpc_method_is(m, "tools/call");
-    bool reads =
-        is_call ? tool != NULL && tool->live && tool->reads_only : talk_request_changes_nothing(m);
+    bool reads = is_call ? tool != NULL && tool->live && tool->reads_only
+                         : live_session_request_is_harmless(m);
     struct buf what = {0};
     int status = EXIT_FINE;
     if (reads || settings_is_on(x->s, "yes"))
@@ -280,13 +281,13 @@ static int report_no_answer(const struct exchange *x, const char *method)
 {
     struct peer *p = x->peer;
     int status = method != NULL ? exit_status_without_answer(method) : EXIT_FOUND;
-    if (p->talk.interrupted || interrupt_was_received()) {
+    if (p->session.interrupted || interrupt_was_received()) {
         peer_cancel_request(p);
         (void)peer_end_server(p);
         interrupt_exit_by_signal();
         return EXIT_FOUND;
     }
-    if (p->talk.ended) {
+    if (p->session.ended) {
         log_error("%s was not answered: the server exited with status %d",
                   method != NULL ? method : "the request", peer_end_server(p));
         return status;
@@ -311,8 +312,8 @@ static int report_answered_error(const char *method, const struct rpc *answer)
     return ours ? exit_status_without_answer(method) : EXIT_FOUND;
 }
 
-/* Prints the answer, and how it differs from the recorded answer to the request `item`. TALK_NONE:
- * no comparison. Returns the exit status. */
+/* Prints the answer, and how it differs from the recorded answer to the request `item`.
+ * LIVE_SESSION_NONE: no comparison. Returns the exit status. */
 static int print_answer(const struct exchange *x, uint32_t item, const struct rpc *answer)
 {
     struct out o;
@@ -323,8 +324,8 @@ static int print_answer(const struct exchange *x, uint32_t item, const struct rp
         out_end_line(&o);
     } else {
         print_result(&o, &files, answer);
-        if (item != TALK_NONE &&
-            difference_print_for_answer(&o, &x->peer->talk, item, answer) < 0) {
+        if (item != LIVE_SESSION_NONE &&
+            difference_print_for_answer(&o, &x->peer->session, item, answer) < 0) {
             (void)out_close(&o);
             return exchange_report_peer_error(x);
         }
@@ -343,15 +344,15 @@ static int print_answer(const struct exchange *x, uint32_t item, const struct rp
 static int exchange_send_and_await_answer(const struct exchange *x, struct buf *message,
                                           uint32_t *item, struct rpc *ret, bool *ret_answered)
 {
-    struct talk *t = &x->peer->talk;
+    struct live_session *t = &x->peer->session;
     bool found = true;
     int st = 0;
     for (int round = 0; st == 0 && found && round < INPUT_ROUNDS; round++) {
         struct rpc m;
         struct buf next = {0};
         if (rpc_read(buf_slice(message), &m) < 0)
-            return talk_set_no_memory_error(t);
-        st = talk_send_and_await_answer(t, &m, ret, ret_answered);
+            return live_session_set_no_memory_error(t);
+        st = live_session_send_and_await(t, &m, ret, ret_answered);
         found = st == 0 && *ret_answered && input_is_required(ret);
         if (found)
             st = input_make_answer(t, &m, ret, item, &next, &found);
@@ -402,8 +403,8 @@ static int send_request(struct exchange *x)
         interrupt_block_signals(true);
         int st = exchange_send_and_await_answer(x, &message, &item, &answer, &answered);
         interrupt_block_signals(false);
-        if (x->item == TALK_NONE)
-            item = TALK_NONE; /* the answer to a typed request was not recorded */
+        if (x->item == LIVE_SESSION_NONE)
+            item = LIVE_SESSION_NONE; /* the answer to a typed request was not recorded */
         status = st < 0     ? exchange_report_peer_error(x)
                  : answered ? exchange_finish(x, item, &answer)
                             : report_no_answer(x, NULL);
@@ -436,7 +437,7 @@ static int request_tool_list(const struct exchange *x)
     bool answered;
     if (peer_request_tools(x->peer, &last, &answered) < 0)
         return exchange_report_peer_error(x);
-    if (!answered && (x->peer->talk.ended || x->request == NULL))
+    if (!answered && (x->peer->session.ended || x->request == NULL))
         return report_no_answer(x, "tools/list");
     bool failed = answered &&
                   (peer_says_server_ended(&last) || (x->request == NULL && last.kind == RPC_ERROR));

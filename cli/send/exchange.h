@@ -15,7 +15,7 @@ struct exchange {
     struct peer *peer;        /* the server; the caller has loaded the recording into `peer` */
     struct outgoing *request; /* request to send; NULL: lists the tools */
     const struct cli_value_list *sets;
-    uint32_t item;     /* index of the recorded request; TALK_NONE: none */
+    uint32_t item;     /* index of the recorded request; LIVE_SESSION_NONE: none */
     char *const *argv; /* command of the server */
     /* working directory of the server; NULL: the directory of this process */
     const char *dir;

@@ -43,15 +43,15 @@ static bool responses_answer_all_questions(struct json_value responses, struct j
 
 /* Finds the next recorded request after *item that answers these questions; reads it into
  * t->request. *ret has type JSON_NONE if there is none. */
-static int find_answers(struct talk *t, const struct rpc *sent, struct json_value questions,
+static int find_answers(struct live_session *t, const struct rpc *sent, struct json_value questions,
                         uint32_t *item, struct json_value *ret)
 {
     struct rpc m;
-    for (uint32_t i = *item == TALK_NONE ? 0 : *item + 1; i < t->n; i++) {
-        const struct talk_item *it = &t->items[i];
+    for (uint32_t i = *item == LIVE_SESSION_NONE ? 0 : *item + 1; i < t->n; i++) {
+        const struct recorded_message *it = &t->items[i];
         if (it->kind != RPC_REQUEST || !it->from_client || it->lost)
             continue;
-        int st = talk_read_body(t, i, &t->request);
+        int st = live_session_read_recorded_body(t, i, &t->request);
         if (st < 0)
             return st;
         if (rpc_read(buf_slice(&t->request), &m) < 0 || !slice_eq(m.method, sent->method))
@@ -83,7 +83,7 @@ static int set_param(struct buf *params, const char *pointer, struct slice value
     return st;
 }
 
-int input_make_answer(struct talk *t, const struct rpc *sent, const struct rpc *answer,
+int input_make_answer(struct live_session *t, const struct rpc *sent, const struct rpc *answer,
                       uint32_t *item, struct buf *message, bool *ret_found)
 {
     struct json_value questions = json_get(answer->result, "inputRequests"), responses = {0};
@@ -107,7 +107,7 @@ int input_make_answer(struct talk *t, const struct rpc *sent, const struct rpc *
         json_out_end(&j);
     }
     if (st < 0 || params.failed || message->failed)
-        st = talk_set_no_memory_error(t);
+        st = live_session_set_no_memory_error(t);
     *ret_found = st == 0;
     buf_close(&params);
     return st;

@@ -157,7 +157,7 @@ int origin_read_server_command(struct origin *o, const struct settings *s)
 
 /* ---- its request ---- */
 
-int origin_find_request(const struct settings *s, const struct talk *t, int64_t seq,
+int origin_find_request(const struct settings *s, const struct live_session *t, int64_t seq,
                         uint32_t *ret_item)
 {
     uint32_t i = t->n;
@@ -165,7 +165,7 @@ int origin_find_request(const struct settings *s, const struct talk *t, int64_t 
         i--;
     if (i == 0)
         return settings_fail_usage(s, "--seq: the recording has no message %lld", (long long)seq);
-    const struct talk_item *it = &t->items[i - 1];
+    const struct recorded_message *it = &t->items[i - 1];
     for (uint32_t k = 0; k < t->n; k++)
         if (t->items[k].answer == i - 1 && t->items[k].from_client)
             return settings_fail_usage(

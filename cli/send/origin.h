@@ -8,7 +8,7 @@
 #define MI_CLI_SEND_ORIGIN_H
 
 #include "cli/frame/recording.h"
-#include "replay/live/talk.h"
+#include "replay/live/live_session.h"
 
 struct origin {
     struct recording recording;
@@ -29,7 +29,7 @@ MI_MUST int origin_open_recording(struct origin *o, const struct settings *s, co
 MI_MUST int origin_read_server_command(struct origin *o, const struct settings *s);
 /* Finds the request with this seq in `t`, into which the recording was loaded. *ret_item: the index
  * of the request. */
-MI_MUST int origin_find_request(const struct settings *s, const struct talk *t, int64_t seq,
+MI_MUST int origin_find_request(const struct settings *s, const struct live_session *t, int64_t seq,
                                 uint32_t *ret_item);
 void origin_close_recording(struct origin *o);
 

@@ -3,7 +3,7 @@
 #include "base/json_out.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/send/typing.h"
+#include "cli/send/argument_json.h"
 #include "cli/settings/command.h"
 #include "wire/json/pointer.h"
 #include "wire/json/set.h"
@@ -138,12 +138,12 @@ int outgoing_make_params(struct outgoing *r, struct json_value input_schema, str
     }
     if (good && has_row && targets[row].arguments) {
         buf_clear(&value);
-        typing_write_arguments(&value, input_schema, &r->words);
+        argument_json_append_object(&value, input_schema, &r->words);
         good = set_params_member(r, slice_of("arguments"), &value);
     }
     for (size_t i = 0; good && !(has_row && targets[row].arguments) && i < r->words.n; i++) {
         buf_clear(&value);
-        typing_write_param(&value, buf_str(&r->method), &r->words.list[i]);
+        argument_json_append_param(&value, buf_str(&r->method), &r->words.list[i]);
         good = set_params_member(r, r->words.list[i].name, &value);
     }
     buf_close(&value);
@@ -188,8 +188,8 @@ static void outgoing_write_typed_value(struct buf *b, struct slice params,
         read_argument_name_of_pointer(g->name, &name)) {
         struct cli_value one = *g;
         one.name = buf_slice(&name);
-        typing_add_values_of_name(b, input_schema, one.name,
-                                  &(struct cli_value_list){.list = &one, .n = 1});
+        argument_json_append_argument(b, input_schema, one.name,
+                                      &(struct cli_value_list){.list = &one, .n = 1});
     } else if (g->is_json || (!plain && json_scan(buf_slice(&g->value), NULL, NULL, &scan) == 0)) {
         buf_slice_add(b, buf_slice(&g->value));
     } else {

@@ -4,7 +4,7 @@
 #include "base/json_out.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/frame/proxied.h"
+#include "cli/frame/proxy_argv.h"
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
 #include "wire/mcp/own.h"
@@ -20,9 +20,9 @@
 
 int peer_load_recording(struct peer *p, struct source *source)
 {
-    p->talk.source = source;
-    p->talk.error = &p->error;
-    return talk_load_recording(&p->talk);
+    p->session.source = source;
+    p->session.error = &p->error;
+    return live_session_load_recording(&p->session);
 }
 
 int peer_start_server(struct peer *p, const struct settings *s, char *const *argv, const char *dir,
@@ -41,17 +41,17 @@ int peer_start_server(struct peer *p, const struct settings *s, char *const *arg
         "off", /* `send` checks the arguments itself, unless --unchecked */
         NULL,
     };
-    struct proxied proxied;
+    struct proxy_argv proxy;
     /* The wait is two seconds longer than the proxy's deadline, which must pass first. */
     if (settings_get_text(s, "timeout") != NULL)
-        p->talk.timeout_us = settings_duration_us(s, "timeout") + 2 * INT64_C(1000000);
-    int st = proxied_open(&proxied, s, options, argv) == EXIT_FINE
-                 ? live_open(&p->live, proxied.argv, dir, &p->error)
+        p->session.timeout_us = settings_duration_us(s, "timeout") + 2 * INT64_C(1000000);
+    int st = proxy_argv_open(&proxy, s, options, argv) == EXIT_FINE
+                 ? live_open(&p->live, proxy.argv, dir, &p->error)
                  : MI_EINVAL;
-    p->talk.server = p->live;
+    p->session.server = p->live;
     if (st == 0)
         live_allow_proxy_exit_time(p->live);
-    proxied_close(&proxied);
+    proxy_argv_close(&proxy);
     return st;
 }
 
@@ -68,24 +68,24 @@ static int send_peer_request(struct peer *p, const char *method, struct slice pa
     json_out_raw(&j, "params", params);
     rpc_out_end(&j);
     int st = b.failed || rpc_read(buf_slice(&b), &m) < 0
-                 ? talk_set_no_memory_error(&p->talk)
-                 : talk_send_and_await_answer(&p->talk, &m, ret, ret_answered);
+                 ? live_session_set_no_memory_error(&p->session)
+                 : live_session_send_and_await(&p->session, &m, ret, ret_answered);
     buf_close(&b);
     return st;
 }
 
 /* Finds the newest recorded message of this method before item `before`, and reads the message into
  * t->request. Sets *ret_found to whether there is such a message. */
-static int find_recorded_message(struct talk *t, uint32_t before, const char *method,
+static int find_recorded_message(struct live_session *t, uint32_t before, const char *method,
                                  struct rpc *ret, bool *ret_found)
 {
     *ret_found = false;
     for (uint32_t i = before < t->n ? before : t->n; i > 0; i--) {
-        const struct talk_item *it = &t->items[i - 1];
+        const struct recorded_message *it = &t->items[i - 1];
         if (!it->from_client || it->lost ||
             (it->kind != RPC_REQUEST && it->kind != RPC_NOTIFICATION))
             continue;
-        int st = talk_read_body(t, i - 1, &t->request);
+        int st = live_session_read_recorded_body(t, i - 1, &t->request);
         if (st < 0)
             return st;
         *ret_found = rpc_read(buf_slice(&t->request), ret) == 0 && rpc_method_is(ret, method);
@@ -101,7 +101,7 @@ static int choose_initialize_params(struct peer *p, uint32_t before, enum revisi
 {
     struct rpc m;
     bool found = false;
-    int st = find_recorded_message(&p->talk, before, "initialize", &m, &found);
+    int st = find_recorded_message(&p->session, before, "initialize", &m, &found);
     if (st < 0)
         return st;
     if (found && marks_find_in_text(m.params.text) != MARKS_NONE) {
@@ -113,22 +113,22 @@ static int choose_initialize_params(struct peer *p, uint32_t before, enum revisi
         buf_slice_add(b, m.params.text);
     else
         own_write_initialize_params(b, revision != REV_COUNT ? revision : REV_2025_11_25);
-    return b->failed ? talk_set_no_memory_error(&p->talk) : 0;
+    return b->failed ? live_session_set_no_memory_error(&p->session) : 0;
 }
 
 static int send_initialized_notification(struct peer *p, uint32_t before)
 {
     struct rpc m;
     bool found = false;
-    int st = find_recorded_message(&p->talk, before, "notifications/initialized", &m, &found);
+    int st = find_recorded_message(&p->session, before, "notifications/initialized", &m, &found);
     struct buf own = {0};
     if (st < 0)
         return st;
     own_write_initialized_message(&own);
-    bool sent =
-        !own.failed && talk_send_notification(&p->talk, found ? m.text : buf_slice(&own)) == 0;
+    bool sent = !own.failed &&
+                live_session_send_notification(&p->session, found ? m.text : buf_slice(&own)) == 0;
     buf_close(&own);
-    return sent ? 0 : talk_set_no_memory_error(&p->talk);
+    return sent ? 0 : live_session_set_no_memory_error(&p->session);
 }
 
 /* Called after the server has rejected initialize: asks whether the server speaks 2026-07-28. Sets
@@ -144,7 +144,7 @@ static int try_modern_revision(struct peer *p)
     buf_slice_add(&params, buf_slice(&p->meta));
     buf_addc(&params, '}');
     int st = params.failed
-                 ? talk_set_no_memory_error(&p->talk)
+                 ? live_session_set_no_memory_error(&p->session)
                  : send_peer_request(p, "server/discover", buf_slice(&params), &m, &answered);
     if (st < 0 || !answered || m.kind != RPC_RESULT)
         buf_clear(&p->meta);
@@ -175,7 +175,7 @@ int peer_perform_handshake(struct peer *p, uint32_t before, enum revision revisi
     if (revision == REV_2026_07_28) {
         if (p->meta.n == 0)
             own_write_meta(&p->meta);
-        return p->meta.failed ? talk_set_no_memory_error(&p->talk) : 0;
+        return p->meta.failed ? live_session_set_no_memory_error(&p->session) : 0;
     }
     int st = send_peer_initialize(p, before, revision, ret, ret_answer);
     if (st < 0 || *ret != PEER_REFUSED || revision != REV_COUNT ||
@@ -187,10 +187,10 @@ int peer_perform_handshake(struct peer *p, uint32_t before, enum revision revisi
     if (st == 0 && p->meta.n > 0) {
         *ret = PEER_READY;
     } else if (st == 0) {
-        buf_clear(&p->talk.recorded);
-        buf_slice_add(&p->talk.recorded, buf_slice(&refusal));
-        if (p->talk.recorded.failed || rpc_read(buf_slice(&p->talk.recorded), ret_answer) < 0)
-            st = talk_set_no_memory_error(&p->talk);
+        buf_clear(&p->session.recorded);
+        buf_slice_add(&p->session.recorded, buf_slice(&refusal));
+        if (p->session.recorded.failed || rpc_read(buf_slice(&p->session.recorded), ret_answer) < 0)
+            st = live_session_set_no_memory_error(&p->session);
     }
     buf_close(&refusal);
     return st;
@@ -207,7 +207,7 @@ bool peer_says_server_ended(const struct rpc *answer)
 int peer_request_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered)
 {
     struct slice meta = p->meta.n > 0 ? buf_slice(&p->meta) : (struct slice){0};
-    return talk_request_tools(&p->talk, meta, &p->tools, ret_last, ret_answered);
+    return live_session_request_tools(&p->session, meta, &p->tools, ret_last, ret_answered);
 }
 
 /* ---- messages of the server ---- */
@@ -256,7 +256,7 @@ static void peer_on_message(void *ctx, const struct rpc *m, const char *refused)
 
 void peer_report_messages(struct peer *p)
 {
-    p->talk.heard = peer_on_message;
+    p->session.heard = peer_on_message;
 }
 
 /* ---- ending ---- */
@@ -266,25 +266,25 @@ void peer_cancel_request(struct peer *p)
     struct buf b = {0};
     struct slice line;
     char id[24];
-    int n = snprintf(id, sizeof id, "%" PRId64, p->talk.next_id);
+    int n = snprintf(id, sizeof id, "%" PRId64, p->session.next_id);
     own_write_cancelled_message(&b, (struct slice){id, (size_t)n}, NULL);
     if (!b.failed && live_send_line(p->live, buf_slice(&b)) == 0)
         /* live_receive_line() writes the pending message */
-        p->talk.ended = live_receive_line(p->live, clock_mono_us(), &line) == LIVE_ENDED;
+        p->session.ended = live_receive_line(p->live, clock_mono_us(), &line) == LIVE_ENDED;
     buf_close(&b);
 }
 
 int peer_end_server(struct peer *p)
 {
     int status = live_close(p->live, GRACE_US);
-    p->live = p->talk.server = NULL;
+    p->live = p->session.server = NULL;
     return status;
 }
 
 void peer_close(struct peer *p)
 {
     (void)peer_end_server(p);
-    talk_close(&p->talk);
+    live_session_close(&p->session);
     tools_close(&p->tools);
     buf_close(&p->meta);
     buf_close(&p->error);

@@ -5,9 +5,9 @@
  *           is recorded, or if the user has chosen a revision, a new `initialize`. If the user has
  *           chosen none and the server rejects `initialize`, server/discover asks whether the
  *           server speaks 2026-07-28, where each request has `_meta` instead of a handshake.
- * Owns      the process, the conversation, and the tools; peer_close() frees them.
- * Errors    MI_EIO (the server cannot be started) and those of replay/live/talk.h, with a sentence
- *           in peer.error.
+ * Owns      the process, the live session, and the tools; peer_close() frees them.
+ * Errors    MI_EIO (the server cannot be started) and those of replay/live/live_session.h, with a
+ *           sentence in peer.error.
  * Blocks    until the server answers or the deadline passes; peer_end_server() until the proxy has
  *           exited. SIGPIPE must be ignored. */
 #ifndef MI_CLI_SEND_PEER_H
@@ -18,9 +18,9 @@
 #include "wire/mcp/method.h"
 
 struct peer {
-    struct live *live;  /* owned */
-    struct talk talk;   /* owned */
-    struct tools tools; /* owned; the server's tools, which peer_request_tools() reads */
+    struct live *live;           /* owned */
+    struct live_session session; /* owned */
+    struct tools tools;          /* owned; the server's tools, which peer_request_tools() reads */
     /* owned; JSON of `_meta` in requests of 2026-07-28; empty: an older revision. Before
      * peer_perform_handshake(), the caller may set it from a recorded request. */
     struct buf meta;
@@ -42,7 +42,7 @@ MI_MUST int peer_load_recording(struct peer *p, struct source *source);
 MI_MUST int peer_start_server(struct peer *p, const struct settings *s, char *const *argv,
                               const char *dir, const char *name, const char *from);
 /* Performs the handshake. before: index of the recorded request to be sent; the handshake recorded
- * before it is used; TALK_NONE: the end of the recording. revision: the chosen revision;
+ * before it is used; LIVE_SESSION_NONE: the end of the recording. revision: the chosen revision;
  * REV_COUNT: none was chosen. *ret_answer is set if *ret is PEER_REFUSED. */
 MI_MUST int peer_perform_handshake(struct peer *p, uint32_t before, enum revision revision,
                                    enum peer_greeting *ret, struct rpc *ret_answer);

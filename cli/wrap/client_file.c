@@ -214,13 +214,13 @@ static int add_edits_for_server(struct work *k, size_t i)
     if (wrap_inspect_server(&k->conf, s, &v) < 0)
         return MI_ENOMEM;
     int st = 0;
-    bool wanted = wanted_has_server(&k->w->wanted, s->name);
+    bool wanted = wrap_selection_has_server(&k->w->selection, s->name);
     bool elsewhere = k->where->kind == CLIENT_FILE_ELSEWHERE;
     k->wrapped_before += v.state == WRAP_WRAPPED;
-    wanted_note_server_found(&k->w->wanted, s->name,
-                             k->verb == k->w->verb ? WANTED_HERE
-                             : elsewhere           ? WANTED_ELSEWHERE
-                                                   : WANTED_FIXED);
+    wrap_selection_note_found_server(&k->w->selection, s->name,
+                                     k->verb == k->w->verb ? WRAP_FOUND_HERE
+                                     : elsewhere           ? WRAP_FOUND_ELSEWHERE
+                                                           : WRAP_FOUND_FIXED);
     if (wanted && v.state == WRAP_WRAPPED && k->verb != k->w->verb && elsewhere)
         k->left_wrapped = true;
     if (wanted && k->verb == WRAP_VERB_WRAP) {
@@ -369,7 +369,7 @@ static void list_servers(struct work *k)
     }
     for (size_t i = 0; i < k->conf.servers; i++) {
         struct wrap_view v;
-        if (!wanted_has_server(&k->w->wanted, k->conf.server[i].name))
+        if (!wrap_selection_has_server(&k->w->selection, k->conf.server[i].name))
             continue;
         if (wrap_inspect_server(&k->conf, &k->conf.server[i], &v) < 0) {
             report_file_error(k, "out of memory");

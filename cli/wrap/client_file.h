@@ -22,7 +22,7 @@
 #include "cli/wrap/advice.h"
 #include "cli/wrap/clients.h"
 #include "cli/wrap/launch.h"
-#include "cli/wrap/wanted.h"
+#include "cli/wrap/wrap_selection.h"
 
 enum wrap_verb { WRAP_VERB_LIST, WRAP_VERB_WRAP, WRAP_VERB_UNWRAP };
 
@@ -35,7 +35,7 @@ struct wrapping {
     char *vault, *journal_dir;               /* owned; absolute paths; NULL: the default */
     const char *deadlines[OPT_MANY_MAX + 1]; /* values of --timeout, ended by NULL */
     struct advice advice;
-    struct wanted wanted;
+    struct wrap_selection selection;
     struct out out;
     struct table table;
     bool changes; /* a file was changed; with --dry-run: a file would be changed */

@@ -91,7 +91,7 @@ static int process_client_files(struct wrapping *w)
     out_open(&w->out);
     server_row_open_table(&w->table);
     for (size_t i = 0; st == 0 && i < files.n; i++) {
-        if (wanted_has_client(&w->wanted, files.file[i].client)) {
+        if (wrap_selection_has_client(&w->selection, files.file[i].client)) {
             files_n++;
             st = wrap_file(w, &files.file[i], settings_get_text(w->settings, "file") != NULL);
         }
@@ -113,7 +113,7 @@ static int process_client_files(struct wrapping *w)
     else if (files_n == 0)
         log_warn("no configuration file of an MCP client found; name one with --file");
     else
-        w->failed |= !wanted_report_missing_servers(&w->wanted);
+        w->failed |= !wrap_selection_report_missing(&w->selection);
     if (st < 0 || w->failed)
         return EXIT_TROUBLE;
     return w->dry && w->changes ? EXIT_FOUND : status;
@@ -226,7 +226,7 @@ static int find_this_program(struct wrapping *w)
 
 static int wrap_run(enum wrap_verb verb, const struct settings *s)
 {
-    struct wrapping w = {.settings = s, .wanted.settings = s, .verb = verb};
+    struct wrapping w = {.settings = s, .selection.settings = s, .verb = verb};
     w.dry = settings_is_on(s, "dry-run");
     w.json = settings_is_on(s, "json");
     w.all = verb == WRAP_VERB_UNWRAP && settings_is_on(s, "all");
@@ -246,7 +246,7 @@ static int wrap_run(enum wrap_verb verb, const struct settings *s)
     if (status == EXIT_FINE)
         status = process_client_files(&w);
     advice_close(&w.advice);
-    wanted_close(&w.wanted);
+    wrap_selection_close(&w.selection);
     launch_close(&w.launch);
     free(w.backups);
     free(w.vault);
@@ -280,7 +280,7 @@ const struct command command_wrap = {
     .usage = "[OPTIONS] [SERVER...]",
     .about = wrap_about,
     .table = wrap_opts,
-    .operands_max = WANTED_MAX,
+    .operands_max = WRAP_SERVERS_MAX,
     .run = run_wrap,
     .run_misconfigured = run_misconfigured,
 };
@@ -291,7 +291,7 @@ const struct command command_unwrap = {
     .usage = "[OPTIONS] [SERVER...]",
     .about = unwrap_about,
     .table = unwrap_opts,
-    .operands_max = WANTED_MAX,
+    .operands_max = WRAP_SERVERS_MAX,
     .run = run_unwrap,
     .run_misconfigured = run_misconfigured,
 };

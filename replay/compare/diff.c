@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 struct diff {
-    const struct diff_rules *rules; /* borrowed */
-    struct side side[DIFF_SIDES];   /* owned, like all members after this one */
+    const struct diff_rules *rules;             /* borrowed */
+    struct compared_recording side[DIFF_SIDES]; /* owned, like all members after this one */
     struct intern topics; /* the topics of the calls; used only until the calls are aligned */
     int loaded;           /* number of recordings that were read */
     struct align_row *rows;
@@ -41,7 +41,7 @@ void diff_close(struct diff *d)
     if (d == NULL)
         return;
     for (int i = 0; i < DIFF_SIDES; i++) {
-        side_close(&d->side[i]);
+        compared_recording_close(&d->side[i]);
         pages_close(&d->pages[i]);
         buf_close(&d->value[i]);
         buf_close(&d->list[i]);
@@ -73,7 +73,7 @@ static int diff_measure_request_distance(void *ctx, uint32_t a, uint32_t b)
     struct rpc m[DIFF_SIDES];
     size_t left = NEAR_DISTANCE;
     for (int i = 0; i < DIFF_SIDES; i++) {
-        int st = side_read_request(&d->side[i], call[i], &m[i]);
+        int st = compared_recording_read_request(&d->side[i], call[i], &m[i]);
         if (st < 0)
             return st == MI_ENOENT ? NEAR_DISTANCE : fail_source(d, (enum diff_side)i, st);
     }
@@ -83,7 +83,7 @@ static int diff_measure_request_distance(void *ctx, uint32_t a, uint32_t b)
 
 static int align_sides(struct diff *d)
 {
-    const struct side *a = &d->side[DIFF_A], *b = &d->side[DIFF_B];
+    const struct compared_recording *a = &d->side[DIFF_A], *b = &d->side[DIFF_B];
     const struct align_sides sides = {
         .a = a->call,
         .b = b->call,
@@ -111,8 +111,8 @@ int diff_create(struct diff **ret, struct source *a, struct source *b,
         return MI_ENOMEM;
     d->rules = rules;
     *ret = d;
-    int st = side_open(&d->side[DIFF_A], a, rules);
-    return st == 0 ? side_open(&d->side[DIFF_B], b, rules) : st;
+    int st = compared_recording_open(&d->side[DIFF_A], a, rules);
+    return st == 0 ? compared_recording_open(&d->side[DIFF_B], b, rules) : st;
 }
 
 int diff_load_step(struct diff *d, bool *ret_done)
@@ -122,7 +122,7 @@ int diff_load_step(struct diff *d, bool *ret_done)
     *ret_done = d->loaded == DIFF_SIDES;
     if (*ret_done)
         return align_sides(d);
-    int st = side_load_next_chunk(&d->side[side], d->rules, &d->topics, &loaded);
+    int st = compared_recording_load_next_part(&d->side[side], d->rules, &d->topics, &loaded);
     d->loaded += loaded;
     return st < 0 ? fail_source(d, side, st) : 0;
 }
@@ -153,7 +153,7 @@ uint32_t diff_count_calls(const struct diff *d, enum diff_side side)
 
 struct diff_call diff_get_call(const struct diff *d, enum diff_side side, uint32_t call)
 {
-    return side_get_call(&d->side[side], call);
+    return compared_recording_get_call(&d->side[side], call);
 }
 
 uint32_t diff_count_rows(const struct diff *d)
@@ -243,7 +243,7 @@ static bool diff_on_answer_difference(void *ctx, const struct compare_difference
 
 /* Reads the requests or the answers of both calls of a row. Sets *ret_both if both were
  * recorded. */
-typedef int (*read_fn)(struct side *s, uint32_t call, struct rpc *ret);
+typedef int (*read_fn)(struct compared_recording *s, uint32_t call, struct rpc *ret);
 static int read_both_bodies(struct diff *d, struct align_row row, read_fn read,
                             struct rpc ret[DIFF_SIDES], bool *ret_both)
 {
@@ -262,7 +262,7 @@ static int compare_pair_params(struct looking *l, struct align_row row)
 {
     struct rpc m[DIFF_SIDES];
     bool both;
-    int st = read_both_bodies(l->d, row, side_read_request, m, &both);
+    int st = read_both_bodies(l->d, row, compared_recording_read_request, m, &both);
     if (st < 0 || !both || slice_eq(m[DIFF_A].params.text, m[DIFF_B].params.text))
         return st;
     l->part = DIFF_PARAMS;
@@ -318,7 +318,7 @@ static int compare_pair_answers(struct looking *l, struct align_row row)
     struct compare_rules rules = {.ignore = &l->d->rules->canon.ignore, .both_recorded = true};
     struct rpc m[DIFF_SIDES];
     bool both;
-    int st = read_both_bodies(l->d, row, side_read_answer, m, &both);
+    int st = read_both_bodies(l->d, row, compared_recording_read_answer, m, &both);
     l->look->unread = st == 0 && !both;
     if (st < 0 || !both)
         return st;
@@ -379,7 +379,7 @@ bool diff_row_has_changed(const struct diff_look *l)
 int diff_read_params(struct diff *d, enum diff_side side, uint32_t call, struct slice *ret)
 {
     struct rpc m;
-    int st = side_read_request(&d->side[side], call, &m);
+    int st = compared_recording_read_request(&d->side[side], call, &m);
     *ret = (struct slice){0};
     if (st == MI_ENOENT)
         return 0;

@@ -65,12 +65,13 @@ static struct page *find_previous_page(struct pages *p, uint32_t topic, uint64_t
     return NULL;
 }
 
-static int add_page(struct pages *p, struct side *s, uint32_t call, struct buf *scratch)
+static int add_page(struct pages *p, struct compared_recording *s, uint32_t call,
+                    struct buf *scratch)
 {
     struct rpc request, answer;
-    int st = side_read_request(s, call, &request);
+    int st = compared_recording_read_request(s, call, &request);
     if (st == 0)
-        st = side_read_answer(s, call, &answer);
+        st = compared_recording_read_answer(s, call, &answer);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     uint64_t from = hash_page_cursor(request.cursor, scratch);
@@ -91,13 +92,13 @@ static int add_page(struct pages *p, struct side *s, uint32_t call, struct buf *
     return 0;
 }
 
-int pages_open(struct pages *p, struct side *s)
+int pages_open(struct pages *p, struct compared_recording *s)
 {
     struct buf scratch = {0};
     int st = 0;
     *p = (struct pages){0};
     for (uint32_t i = 0; st == 0 && i < s->n; i++) {
-        struct diff_call c = side_get_call(s, i);
+        struct diff_call c = compared_recording_get_call(s, i);
         if (c.answer != 0 && get_list_member_of_method(c.method) != NULL)
             st = add_page(p, s, i, &scratch);
     }
@@ -148,14 +149,15 @@ static void append_list_entries(struct buf *b, struct json_value entries)
 
 /* Appends the entries of the first page `x`, and of all pages after this page. result: the result
  * of the first page. */
-static int add_all_entries(const struct pages *p, struct side *s, const struct page *x,
-                           struct json_value result, const char *list, struct buf *b)
+static int add_all_entries(const struct pages *p, struct compared_recording *s,
+                           const struct page *x, struct json_value result, const char *list,
+                           struct buf *b)
 {
     append_list_entries(b, json_get(result, list));
     while (x->next != PAGES_NONE) {
         struct rpc m;
         x = &p->list[x->next];
-        int st = side_read_answer(s, x->call, &m);
+        int st = compared_recording_read_answer(s, x->call, &m);
         if (st < 0)
             return st;
         append_list_entries(b, json_get(m.result, list));
@@ -166,12 +168,13 @@ static int add_all_entries(const struct pages *p, struct side *s, const struct p
     return 0;
 }
 
-int pages_append_result(const struct pages *p, struct side *s, uint32_t call, struct buf *b)
+int pages_append_result(const struct pages *p, struct compared_recording *s, uint32_t call,
+                        struct buf *b)
 {
     const struct page *x = find_page_of_call(p, call);
-    const char *list = get_list_member_of_method(side_get_call(s, call).method);
+    const char *list = get_list_member_of_method(compared_recording_get_call(s, call).method);
     struct rpc m;
-    int st = x != NULL && list != NULL ? side_read_answer(s, call, &m) : MI_ENOENT;
+    int st = x != NULL && list != NULL ? compared_recording_read_answer(s, call, &m) : MI_ENOENT;
     if (st < 0)
         return st;
     buf_addc(b, '{');

@@ -10,7 +10,7 @@
 #ifndef MI_REPLAY_COMPARE_PAGES_H
 #define MI_REPLAY_COMPARE_PAGES_H
 
-#include "replay/compare/side.h"
+#include "replay/compare/compared_recording.h"
 
 #define PAGES_NONE UINT32_MAX
 
@@ -26,7 +26,7 @@ struct pages {
     size_t n, cap;
 };
 
-MI_MUST int pages_open(struct pages *p, struct side *s);
+MI_MUST int pages_open(struct pages *p, struct compared_recording *s);
 void pages_close(struct pages *p);
 /* Whether the call read one of several pages. */
 bool pages_has_call(const struct pages *p, uint32_t call);
@@ -35,8 +35,8 @@ bool pages_has_call(const struct pages *p, uint32_t call);
 uint32_t pages_find_first_call(const struct pages *p, uint32_t call);
 /* Appends the result of a page. The first page of a list has the entries of all pages; the other
  * pages are empty. Returns 0, MI_ENOENT (the call is not a page, or a page was deleted) or an
- * error. The previous result of side_read_answer() becomes invalid. */
-MI_MUST int pages_append_result(const struct pages *p, struct side *s, uint32_t call,
+ * error. The previous result of compared_recording_read_answer() becomes invalid. */
+MI_MUST int pages_append_result(const struct pages *p, struct compared_recording *s, uint32_t call,
                                 struct buf *b);
 
 #endif

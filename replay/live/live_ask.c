@@ -15,53 +15,53 @@
 /* ---- requests of the live server ---- */
 
 /* Finds the next recorded request of this method that the client answered. */
-static int find_recorded_request(struct talk *t, const struct rpc *live, uint32_t *ret)
+static int find_recorded_request(struct live_session *t, const struct rpc *live, uint32_t *ret)
 {
     struct buf method = {0};
     int st = 0;
     json_unescape(&method, live->method);
     buf_addc(&method, '\0');
-    *ret = TALK_NONE;
-    for (uint32_t k = 0; st == 0 && !method.failed && k < t->n && *ret == TALK_NONE; k++) {
+    *ret = LIVE_SESSION_NONE;
+    for (uint32_t k = 0; st == 0 && !method.failed && k < t->n && *ret == LIVE_SESSION_NONE; k++) {
         uint32_t i = (uint32_t)(((uint64_t)t->from + k) % t->n);
-        const struct talk_item *it = &t->items[i];
+        const struct recorded_message *it = &t->items[i];
         struct rpc m;
         if (it->kind != RPC_REQUEST || it->from_client || it->used || it->lost ||
-            it->answer == TALK_NONE || t->items[it->answer].lost)
+            it->answer == LIVE_SESSION_NONE || t->items[it->answer].lost)
             continue;
-        st = talk_read_body(t, i, &t->other);
+        st = live_session_read_recorded_body(t, i, &t->other);
         if (st == 0 && rpc_read(buf_slice(&t->other), &m) == 0 && rpc_method_is(&m, method.p))
             *ret = i;
     }
     if (method.failed)
-        st = talk_set_no_memory_error(t);
+        st = live_session_set_no_memory_error(t);
     buf_close(&method);
     return st;
 }
 
 /* Writes the client's recorded answer to this request of the server into `out`. *ret_refused: the
  * reason if there is no usable answer, else NULL. */
-static int find_recorded_answer(struct talk *t, const struct rpc *live, struct buf *out,
+static int find_recorded_answer(struct live_session *t, const struct rpc *live, struct buf *out,
                                 const char **ret_refused)
 {
     uint32_t i;
     struct rpc m;
     *ret_refused = "No answer to this request was recorded";
     int st = find_recorded_request(t, live, &i);
-    if (st < 0 || i == TALK_NONE)
+    if (st < 0 || i == LIVE_SESSION_NONE)
         return st;
     t->items[i].used = true;
-    st = talk_read_body(t, t->items[i].answer, &t->other);
+    st = live_session_read_recorded_body(t, t->items[i].answer, &t->other);
     if (st < 0 || rpc_read(buf_slice(&t->other), &m) < 0)
         return st;
     *ret_refused = "The recorded answer to this request is redacted or truncated";
     if (marks_find_in_text(m.text) != MARKS_NONE)
         return 0;
     *ret_refused = NULL;
-    return talk_rewrite_message(t, &m, live->id.text, true, out);
+    return live_session_rewrite_message(t, &m, live->id.text, true, out);
 }
 
-static int answer_server_request(struct talk *t, const struct rpc *live)
+static int answer_server_request(struct live_session *t, const struct rpc *live)
 {
     const char *refused = NULL;
     struct buf out = {0};
@@ -79,21 +79,23 @@ static int answer_server_request(struct talk *t, const struct rpc *live)
     if (st == 0 && t->heard != NULL)
         t->heard(t->ctx, live, refused);
     if (st == 0)
-        st = out.failed ? talk_set_no_memory_error(t) : live_send_line(t->server, buf_slice(&out));
+        st = out.failed ? live_session_set_no_memory_error(t)
+                        : live_send_line(t->server, buf_slice(&out));
     buf_close(&out);
     return st;
 }
 
 /* ---- requests of the client ---- */
 
-static int64_t compute_answer_deadline(const struct talk *t)
+static int64_t compute_answer_deadline(const struct live_session *t)
 {
     return t->timeout_us > 0 ? clock_mono_us() + t->timeout_us : INT64_MAX;
 }
 
 /* Changes the answer *m as the proxy would for its client: repairs the answer, or replaces it by an
  * error. */
-static int repair_or_replace_answer(struct talk *t, int64_t id, struct slice method, struct rpc *m)
+static int repair_or_replace_answer(struct live_session *t, int64_t id, struct slice method,
+                                    struct rpc *m)
 {
     char digits[24];
     struct repairs r = {0};
@@ -111,14 +113,14 @@ static int repair_or_replace_answer(struct talk *t, int64_t id, struct slice met
         buf_close(&why);
     }
     if (st < 0 || t->mended.failed || (t->mended.n > 0 && rpc_read(buf_slice(&t->mended), m) < 0))
-        return talk_set_no_memory_error(t);
+        return live_session_set_no_memory_error(t);
     return 0;
 }
 
 /* Waits for the answer with this id to a request of this method. *ret borrows from the live
  * server's line, or from t->mended. */
-static int await_answer_of_request(struct talk *t, int64_t id, struct slice method, struct rpc *ret,
-                                   bool *ret_answered)
+static int await_answer_of_request(struct live_session *t, int64_t id, struct slice method,
+                                   struct rpc *ret, bool *ret_answered)
 {
     int64_t until = compute_answer_deadline(t);
     *ret_answered = false;
@@ -126,7 +128,7 @@ static int await_answer_of_request(struct talk *t, int64_t id, struct slice meth
         struct slice line;
         enum live_result r = live_receive_line(t->server, until, &line);
         if (r == LIVE_NO_MEMORY)
-            return talk_set_no_memory_error(t);
+            return live_session_set_no_memory_error(t);
         if (r == LIVE_TOO_LONG) {
             buf_clear(t->error);
             buf_printf(t->error, "the server sent a line of more than %zu bytes", LIVE_LINE_MAX);
@@ -161,13 +163,13 @@ static int await_answer_of_request(struct talk *t, int64_t id, struct slice meth
     }
 }
 
-int talk_send_notification(struct talk *t, struct slice line)
+int live_session_send_notification(struct live_session *t, struct slice line)
 {
     t->notified = true;
     return live_send_line(t->server, line);
 }
 
-static int send_line(struct talk *t, struct slice method)
+static int send_line(struct live_session *t, struct slice method)
 {
     live_set_awaited_request(t->server, (uint64_t)t->next_id, method);
     int st = live_send_line(t->server, buf_slice(&t->line));
@@ -175,22 +177,23 @@ static int send_line(struct talk *t, struct slice method)
     return st;
 }
 
-static int ask_tools_page(struct talk *t, struct slice meta, struct slice cursor, struct rpc *ret,
-                          bool *ret_answered)
+static int ask_tools_page(struct live_session *t, struct slice meta, struct slice cursor,
+                          struct rpc *ret, bool *ret_answered)
 {
     buf_clear(&t->line);
     char id[24];
     int n = snprintf(id, sizeof id, "%lld", (long long)++t->next_id);
     own_write_tools_list(&t->line, (struct slice){id, (size_t)n}, meta,
                          cursor.n > 0 ? cursor : (struct slice){0});
-    int st = t->line.failed ? talk_set_no_memory_error(t) : send_line(t, slice_of("tools/list"));
+    int st =
+        t->line.failed ? live_session_set_no_memory_error(t) : send_line(t, slice_of("tools/list"));
     return st < 0
                ? st
                : await_answer_of_request(t, t->next_id, slice_of("tools/list"), ret, ret_answered);
 }
 
-int talk_request_tools(struct talk *t, struct slice meta, struct tools *ret, struct rpc *ret_last,
-                       bool *ret_answered)
+int live_session_request_tools(struct live_session *t, struct slice meta, struct tools *ret,
+                               struct rpc *ret_last, bool *ret_answered)
 {
     struct buf cursor = {0};
     uint64_t hash = 0;
@@ -200,7 +203,7 @@ int talk_request_tools(struct talk *t, struct slice meta, struct tools *ret, str
         st = ask_tools_page(t, meta, buf_slice(&cursor), ret_last, ret_answered);
         if (st < 0 || !*ret_answered || ret_last->kind != RPC_RESULT)
             break;
-        st = talk_add_tools(t, ret_last->result, true);
+        st = live_session_add_tools(t, ret_last->result, true);
         if (ret != NULL)
             tools_add_page(ret, ret_last, hash);
         hash = rpc_id_hash_json(ret_last->next_cursor);
@@ -211,15 +214,16 @@ int talk_request_tools(struct talk *t, struct slice meta, struct tools *ret, str
     return st;
 }
 
-int talk_send_and_await_answer(struct talk *t, const struct rpc *request, struct rpc *ret,
-                               bool *ret_answered)
+int live_session_send_and_await(struct live_session *t, const struct rpc *request, struct rpc *ret,
+                                bool *ret_answered)
 {
     char id[24];
     *ret_answered = false;
     if (t->ended)
         return 0;
     int n = snprintf(id, sizeof id, "%lld", (long long)++t->next_id);
-    int st = talk_rewrite_message(t, request, (struct slice){id, (size_t)n}, true, &t->line);
+    int st =
+        live_session_rewrite_message(t, request, (struct slice){id, (size_t)n}, true, &t->line);
     if (st == 0)
         st = send_line(t, request->method);
     if (st == 0)

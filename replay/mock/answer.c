@@ -219,8 +219,8 @@ static bool client_uses_other_version(const struct conversation *s, const struct
  * order or for another revision. */
 static bool live_server_may_answer(const struct conversation *s, enum miss_kind kind)
 {
-    return s->forward != NULL && (kind == MISS_UNKNOWN_METHOD || kind == MISS_UNKNOWN_TARGET ||
-                                  kind == MISS_DIFFERENT || kind == MISS_EXHAUSTED);
+    return s->forwarder != NULL && (kind == MISS_UNKNOWN_METHOD || kind == MISS_UNKNOWN_TARGET ||
+                                    kind == MISS_DIFFERENT || kind == MISS_EXHAUSTED);
 }
 
 int mock_answer_unrecorded_request(struct conversation *s, struct mock_batch *batch,

@@ -1,7 +1,7 @@
 #include "replay/mock/conversation.h"
 
 #include "replay/mock/answer.h"
-#include "replay/mock/forward.h"
+#include "replay/mock/forwarder.h"
 #include "replay/mock/hidden_tools.h"
 #include "replay/mock/playback.h"
 #include "wire/json/text.h"
@@ -92,9 +92,9 @@ int conversation_load_messages(struct conversation *s, bool *ret_done)
     return st < 0 ? st : playback_wake_if_plan_grew(s);
 }
 
-void conversation_set_live_server(struct conversation *s, struct forward *forward)
+void conversation_set_live_server(struct conversation *s, struct forwarder *forwarder)
 {
-    s->forward = forward;
+    s->forwarder = forwarder;
 }
 
 static int conversation_load_next_messages(struct conversation *s)
@@ -167,7 +167,7 @@ static bool may_answer_discover_now(const struct conversation *s, const struct r
 static int ask_live_server(struct conversation *s, const struct rpc *live, struct mock_batch *batch)
 {
     s->misses->counts.live++;
-    return forward_request(s, live, batch);
+    return forwarder_send_or_queue_request(s, live, batch);
 }
 
 static int answer_unrecorded_request(struct conversation *s, const struct rpc *live,
@@ -189,13 +189,13 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
     if (conversation_count_playbacks(s) >= CONVERSATION_OPEN_MAX)
         return mock_send_error(s, batch, live->id.text, RPC_INTERNAL_ERROR,
                                "too many pending requests for a replay", "too-many-open", NULL);
-    if (forward_sends_everything(s->forward))
+    if (forwarder_sends_everything(s->forwarder))
         return ask_live_server(s, live, batch);
     if (may_answer_discover_now(s, live))
         return answer_unrecorded_request(s, live, live, why, batch);
     int st = 0;
-    if (s->forward != NULL && rpc_method_is(live, "initialize"))
-        st = forward_copy_initialize_request(s, live);
+    if (s->forwarder != NULL && rpc_method_is(live, "initialize"))
+        st = forwarder_copy_initialize(s, live);
     if (st == 0)
         st = sanitize_live_message(s, live, &sanitized);
     if (st == 0)
@@ -214,8 +214,8 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
         s->misses->counts.repeated++;
     s->misses->counts.matched++;
     st = mock_compare_capabilities(s, &sanitized, x);
-    if (st == 0 && s->forward != NULL && !again)
-        st = forward_add_catch_up_exchange(s, x);
+    if (st == 0 && s->forwarder != NULL && !again)
+        st = forwarder_add_catch_up_exchange(s, x);
     if (st == 0)
         st = load_exchange_outcome(s, x);
     return st < 0 ? st : playback_start(s, live, x, again, fault, batch);
@@ -267,9 +267,9 @@ static int start_notification_list(struct conversation *s, const struct rpc *liv
 
 static int conversation_on_notification(struct conversation *s, const struct rpc *live)
 {
-    int st = forward_sends_everything(s->forward) ? 0 : start_notification_list(s, live);
-    if (st == 0 && s->forward != NULL)
-        st = forward_notification(s, live);
+    int st = forwarder_sends_everything(s->forwarder) ? 0 : start_notification_list(s, live);
+    if (st == 0 && s->forwarder != NULL)
+        st = forwarder_send_client_notification(s, live);
     /* If the recorded server exited at this point, `ended` is already set, and the recorded exit
      * status is used. */
     if (st == 0 && s->ended == CONVERSATION_RUNNING && rpc_method_is(live, "exit"))
@@ -314,7 +314,7 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
     struct question *question = playback_remove_question(s, live->id);
     /* `question` is NULL if the live server asked it, or if it is unknown or already answered */
     if (question == NULL)
-        return s->forward != NULL ? forward_answer_to_live_server(s, live) : 0;
+        return s->forwarder != NULL ? forwarder_send_client_answer(s, live) : 0;
     uint32_t i = plan_get_step(s->plan, question->step)->link;
     struct playback *p = question->playback;
     free(question);
@@ -382,7 +382,7 @@ static int handle_batch(struct conversation *s, const struct rpc *line)
     struct mock_batch *b = NULL;
     int st = 0;
     bool empty = !json_walk_next(&w, &key, &v);
-    bool allowed = forward_sends_everything(s->forward) ||
+    bool allowed = forwarder_sends_everything(s->forwarder) ||
                    strcmp(plan_get_version(s->plan, false), "2025-03-26") == 0;
     if (empty || !allowed)
         return report_non_message(s, NULL, line, 0);
@@ -425,7 +425,7 @@ int conversation_handle_long_line(struct conversation *s, struct slice head, int
 int conversation_handle_live_line(struct conversation *s, struct slice line, int64_t now_us)
 {
     s->now_us = now_us;
-    return line.p != NULL ? forward_handle_line(s, line) : forward_on_server_ended(s);
+    return line.p != NULL ? forwarder_handle_server_line(s, line) : forwarder_on_server_ended(s);
 }
 
 /* ---- time ---- */
@@ -482,5 +482,5 @@ struct plan *conversation_get_plan(struct conversation *s)
 
 size_t conversation_count_playbacks(const struct conversation *s)
 {
-    return s->playbacks_n + forward_pending(s->forward);
+    return s->playbacks_n + forwarder_count_requests(s->forwarder);
 }

@@ -54,10 +54,10 @@ MI_MUST int conversation_open(struct conversation **ret, const struct conversati
                               conversation_send_fn send, conversation_stderr_fn send_stderr,
                               void *ctx);
 void conversation_close(struct conversation *s);
-/* Sends unrecorded requests to a live server (forward.h). Must be called before
- * conversation_begin(). `forward` is borrowed. */
-struct forward;
-void conversation_set_live_server(struct conversation *s, struct forward *forward);
+/* Sends unrecorded requests to a live server (forwarder.h). Must be called before
+ * conversation_begin(). `forwarder` is borrowed. */
+struct forwarder;
+void conversation_set_live_server(struct conversation *s, struct forwarder *forwarder);
 /* Reads the first messages, and sends those that the server sent before any message of the
  * client. */
 MI_MUST int conversation_begin(struct conversation *s, int64_t now_us);

@@ -98,7 +98,7 @@ bool live_side_output_is_full(const struct live_side *l)
     return l->live != NULL && live_count_unsent_bytes(l->live) >= UNSENT_MAX;
 }
 
-/* ---- calls of forward.h ---- */
+/* ---- callbacks of forwarder.h ---- */
 
 static int live_side_start_server(void *ctx)
 {
@@ -133,25 +133,26 @@ static int live_side_record_message(void *ctx, bool from_client, struct slice me
 int live_side_open(struct live_side *l, const struct live_side_config *cfg, struct ev_loop *loop,
                    live_side_line_fn on_line, live_side_turn_fn on_turn, void *ctx)
 {
-    static const struct forward_calls calls = {live_side_start_server, live_side_send,
-                                               live_side_record_message, live_side_append_end_text};
+    static const struct forwarder_callbacks calls = {live_side_start_server, live_side_send,
+                                                     live_side_record_message,
+                                                     live_side_append_end_text};
     *l = (struct live_side){
         .cfg = cfg, .loop = loop, .on_line = on_line, .on_turn = on_turn, .ctx = ctx};
     ev_init(&l->read_watch, live_side_on_fd_ready);
     ev_init(&l->write_watch, live_side_on_fd_ready);
     ev_init(&l->wait_timer, live_side_on_wait_timer);
     l->read_watch.data = l->write_watch.data = l->wait_timer.data = l;
-    return cfg->argv != NULL ? forward_open(&l->forward, &cfg->rules, &calls, l) : 0;
+    return cfg->argv != NULL ? forwarder_open(&l->forwarder, &cfg->rules, &calls, l) : 0;
 }
 
 void live_side_close(struct live_side *l)
 {
-    if (l->forward == NULL)
+    if (l->forwarder == NULL)
         return;
     l->ended = true;
     live_side_update_watchers(l, true);
     (void)live_close(l->live, LIVE_SIDE_GRACE_US);
-    forward_close(l->forward);
+    forwarder_close(l->forwarder);
     l->live = NULL;
-    l->forward = NULL;
+    l->forwarder = NULL;
 }

@@ -1,6 +1,7 @@
-/* live_side.h - the live server behind a replay: its process on the event loop, and struct forward.
+/* live_side.h - the live server behind a replay: its process on the event loop, and its
+ * struct forwarder.
  *
- * Owns      the process, the watchers and the forward; live_side_close() frees them. The
+ * Owns      the process, the watchers and the forwarder; live_side_close() frees them. The
  *           configuration is borrowed.
  * Flow      the server is not read while the client does not read. The client must not be read
  *           while live_side_output_is_full(): then the server does not read.
@@ -9,7 +10,7 @@
 #define MI_REPLAY_MOCK_LIVE_SIDE_H
 
 #include "peer/live.h"
-#include "replay/mock/forward.h"
+#include "replay/mock/forwarder.h"
 
 #include <ev.h>
 
@@ -19,8 +20,8 @@
 
 struct live_side_config {
     char *const *argv; /* the server's command; NULL: no live server */
-    struct forward_rules rules;
-    /* called as forward_calls.keep() (forward.h) */
+    struct forwarder_rules rules;
+    /* called as forwarder_callbacks.keep() (forwarder.h) */
     int (*keep)(void *ctx, bool from_client, struct slice message, int64_t now_us);
     void *ctx; /* context of keep() */
 };
@@ -34,8 +35,8 @@ typedef void (*live_side_turn_fn)(void *ctx, int st);
 struct live_side {
     const struct live_side_config *cfg;
     struct ev_loop *loop;
-    struct forward *forward; /* owned; the queue for the live server; NULL: no live server */
-    struct live *live;       /* owned; the process; NULL: not started */
+    struct forwarder *forwarder; /* owned; the queue for the live server; NULL: no live server */
+    struct live *live;           /* owned; the process; NULL: not started */
     ev_io read_watch, write_watch;
     /* The timer is active while an incomplete line or an unreadable answer waits (peer/lines.h), or
      * while the server still runs after it has closed a stream. */

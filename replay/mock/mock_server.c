@@ -332,7 +332,7 @@ static int mock_log_and_write_results(struct mock *m)
     }
     if (m->failed)
         return MOCK_FAILED;
-    if (m->live.forward != NULL)
+    if (m->live.forwarder != NULL)
         log_note("answered: recorded=%llu live=%llu", (unsigned long long)c->matched,
                  (unsigned long long)c->live);
     if (c->missed > 0)
@@ -421,7 +421,7 @@ static int mock_server_start(struct mock *m)
                             mock_on_live_lines_read, m);
     if (st < 0)
         return st;
-    conversation_set_live_server(m->conversation, m->live.forward);
+    conversation_set_live_server(m->conversation, m->live.forwarder);
     start_watchers(m);
     st = conversation_begin(m->conversation, clock_mono_us());
     if (st < 0)

@@ -64,12 +64,12 @@ struct task_name {
 };
 
 struct conversation {
-    /* borrowed, like `source`, `misses` and `forward` */
+    /* borrowed, like `source`, `misses` and `forwarder` */
     const struct conversation_rules *rules;
     struct source *source;
     struct misses *misses;
     /* borrowed; the queue for the live server; NULL: unrecorded requests get an error */
-    struct forward *forward;
+    struct forwarder *forwarder;
     conversation_send_fn send;
     conversation_stderr_fn send_stderr;
     void *send_ctx;

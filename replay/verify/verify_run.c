@@ -10,7 +10,7 @@ struct verify {
     const struct verify_config *cfg;
     verify_fn fn;
     void *ctx;
-    struct talk talk;
+    struct live_session session;
     bool initialized;  /* true: an initialize was sent */
     struct buf shown;  /* owned; the live answer with the recorded ids */
     struct buf reason; /* owned; why the server has sent no answer */
@@ -66,16 +66,18 @@ static int find_skip_reason_by_request(struct verify *v, const struct rpc *m,
     if (*ret != NULL || v->cfg->all)
         return 0;
     if (!rpc_method_is(m, "tools/call")) {
-        *ret = talk_request_changes_nothing(m) ? NULL : &unknown;
+        *ret = live_session_request_is_harmless(m) ? NULL : &unknown;
         return 0;
     }
-    const struct talk_tool *found = talk_find_tool(&v->talk, json_string_raw(m->name));
-    if ((found == NULL || !found->live) && !v->talk.knows_live_tools) {
+    const struct live_session_tool *found =
+        live_session_find_tool(&v->session, json_string_raw(m->name));
+    if ((found == NULL || !found->live) && !v->session.knows_live_tools) {
         struct rpc last;
         bool answered;
-        st = talk_request_tools(&v->talk, rpc_is_modern(m) ? m->meta.text : (struct slice){0}, NULL,
-                                &last, &answered);
-        found = talk_find_tool(&v->talk, json_string_raw(m->name));
+        st = live_session_request_tools(&v->session,
+                                        rpc_is_modern(m) ? m->meta.text : (struct slice){0}, NULL,
+                                        &last, &answered);
+        found = live_session_find_tool(&v->session, json_string_raw(m->name));
     }
     *ret = found != NULL && found->safe ? NULL : &tool;
     return st;
@@ -83,14 +85,14 @@ static int find_skip_reason_by_request(struct verify *v, const struct rpc *m,
 
 /* Whether the client sent `$/cancelRequest` for this request before its answer (mcp-wire.md 7.5).
  * 1, 0 or an error. */
-static int request_was_cancelled(struct talk *t, uint32_t i, const struct rpc *asked)
+static int request_was_cancelled(struct live_session *t, uint32_t i, const struct rpc *asked)
 {
     struct rpc m;
     for (uint32_t k = i + 1; k < t->n && k < t->items[i].answer; k++) {
-        const struct talk_item *it = &t->items[k];
+        const struct recorded_message *it = &t->items[k];
         if (!it->from_client || it->lost || it->kind != RPC_NOTIFICATION)
             continue;
-        int st = talk_read_body(t, k, &t->other);
+        int st = live_session_read_recorded_body(t, k, &t->other);
         if (st < 0)
             return st;
         if (rpc_read(buf_slice(&t->other), &m) == 0 && rpc_method_is(&m, "$/cancelRequest") &&
@@ -111,16 +113,16 @@ static int verifier_find_skip_reason(struct verify *v, uint32_t i, const struct 
                                             "nothing can be compared; record the session again"};
     static const struct verify_skip cancelled = {"the client cancelled the request",
                                                  "verify waits for each answer"};
-    uint32_t at = v->talk.items[i].answer;
-    *ret = at == TALK_NONE || v->talk.items[at].lost ? &missing
-           : rpc_is_interposer_error(answer)         ? &ours
-                                                     : NULL;
+    uint32_t at = v->session.items[i].answer;
+    *ret = at == LIVE_SESSION_NONE || v->session.items[at].lost ? &missing
+           : rpc_is_interposer_error(answer)                    ? &ours
+                                                                : NULL;
     if (*ret != NULL)
         return 0;
-    int st = request_was_cancelled(&v->talk, i, request);
+    int st = request_was_cancelled(&v->session, i, request);
     if (st > 0)
         *ret = &cancelled;
-    if (st != 0 || v->talk.ended)
+    if (st != 0 || v->session.ended)
         return st < 0 ? st : 0;
     return find_skip_reason_by_request(v, request, ret);
 }
@@ -182,9 +184,10 @@ static bool live_server_lacks_feature(const struct verify *v, const struct rpc *
     if (live->kind == RPC_ERROR && json_int(live->error_code, &code) &&
         (code == -32601 || (code == -32002 && rpc_method_is(request, "resources/read"))))
         return true;
-    if (!rpc_method_is(request, "tools/call") || !v->talk.knows_live_tools)
+    if (!rpc_method_is(request, "tools/call") || !v->session.knows_live_tools)
         return false;
-    const struct talk_tool *tool = talk_find_tool(&v->talk, json_string_raw(request->name));
+    const struct live_session_tool *tool =
+        live_session_find_tool(&v->session, json_string_raw(request->name));
     return tool == NULL || !tool->live;
 }
 
@@ -212,7 +215,7 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
                      ? VERIFY_GONE
                  : g->all_schema ? VERIFY_SCHEMA
                                  : VERIFY_CHANGED;
-    return st < 0 || g->text.failed ? talk_set_no_memory_error(&v->talk) : 0;
+    return st < 0 || g->text.failed ? live_session_set_no_memory_error(&v->session) : 0;
 }
 
 /* ---- the run ---- */
@@ -221,13 +224,13 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
  * ended. */
 static void set_verdict_of_missing_answer(struct verify *v, bool was_sent, struct verify_result *r)
 {
-    bool ended = v->talk.ended;
+    bool ended = v->session.ended;
     buf_clear(&v->reason);
     buf_adds(&v->reason, ended ? "the server " : "no answer before the deadline");
     if (ended) {
-        live_append_end_text(v->talk.server, &v->reason);
+        live_append_end_text(v->session.server, &v->reason);
         buf_adds(&v->reason, " before it answered");
-        buf_adds(&v->reason, !was_sent || live_read_output(v->talk.server) < v->talk.sent
+        buf_adds(&v->reason, !was_sent || live_read_output(v->session.server) < v->session.sent
                                  ? "; this request was not read"
                                  : "");
     }
@@ -241,20 +244,21 @@ static int verify_request(struct verify *v, const struct rpc *request, const str
 {
     struct differences d = {.r = r, .all_schema = true};
     struct rpc live;
-    bool answered, was_sent = !v->talk.ended;
+    bool answered, was_sent = !v->session.ended;
     int64_t began = clock_mono_us();
-    int st = talk_send_and_await_answer(&v->talk, request, &live, &answered);
+    int st = live_session_send_and_await(&v->session, request, &live, &answered);
     if (st == 0 && !answered) {
         set_verdict_of_missing_answer(v, was_sent, r);
     } else if (st == 0) {
         r->took_us = clock_mono_us() - began;
-        st = talk_add_handles(&v->talk, recorded->result, live.result);
+        st = live_session_add_handles(&v->session, recorded->result, live.result);
         if (st == 0 && live.kind == RPC_RESULT && rpc_method_is(request, "tools/list"))
-            st = talk_add_tools(&v->talk, live.result, true);
+            st = live_session_add_tools(&v->session, live.result, true);
         if (st == 0)
             st = compare_answers(v, request, recorded, &live, &d);
         if (st == 0)
-            st = talk_rewrite_message(&v->talk, &live, recorded->id.text, false, &v->shown);
+            st = live_session_rewrite_message(&v->session, &live, recorded->id.text, false,
+                                              &v->shown);
         r->live = buf_slice(&v->shown);
     }
     if (st == 0) {
@@ -272,23 +276,23 @@ static int verify_request(struct verify *v, const struct rpc *request, const str
 static int verify_recorded_request(struct verify *v, uint32_t i)
 {
     struct rpc request, recorded = {0};
-    uint32_t answer = v->talk.items[i].answer;
+    uint32_t answer = v->session.items[i].answer;
     const struct verify_skip *skip;
-    int st = talk_read_body(&v->talk, i, &v->talk.request);
-    if (st < 0 || rpc_read(buf_slice(&v->talk.request), &request) < 0)
+    int st = live_session_read_recorded_body(&v->session, i, &v->session.request);
+    if (st < 0 || rpc_read(buf_slice(&v->session.request), &request) < 0)
         return st;
-    if (answer != TALK_NONE && !v->talk.items[answer].lost) {
-        st = talk_read_body(&v->talk, answer, &v->talk.recorded);
-        if (st < 0 || rpc_read(buf_slice(&v->talk.recorded), &recorded) < 0)
+    if (answer != LIVE_SESSION_NONE && !v->session.items[answer].lost) {
+        st = live_session_read_recorded_body(&v->session, answer, &v->session.recorded);
+        if (st < 0 || rpc_read(buf_slice(&v->session.recorded), &recorded) < 0)
             return st;
     }
     struct verify_result r = {
         .verdict = VERIFY_SKIPPED,
-        .seq = (int64_t)source_seq_in_session((uint64_t)v->talk.items[i].place),
+        .seq = (int64_t)source_seq_in_session((uint64_t)v->session.items[i].place),
         .method = request.method,
         .target = rpc_target(&request),
-        .answer_seq = answer != TALK_NONE
-                          ? (int64_t)source_seq_in_session((uint64_t)v->talk.items[answer].place)
+        .answer_seq = answer != LIVE_SESSION_NONE
+                          ? (int64_t)source_seq_in_session((uint64_t)v->session.items[answer].place)
                           : 0,
     };
     st = verifier_find_skip_reason(v, i, &request, &recorded, &skip);
@@ -307,11 +311,11 @@ static int verify_recorded_request(struct verify *v, uint32_t i)
 static int send_recorded_notification(struct verify *v, uint32_t i)
 {
     struct rpc m;
-    int st = talk_read_body(&v->talk, i, &v->talk.request);
-    if (st < 0 || rpc_read(buf_slice(&v->talk.request), &m) < 0 ||
+    int st = live_session_read_recorded_body(&v->session, i, &v->session.request);
+    if (st < 0 || rpc_read(buf_slice(&v->session.request), &m) < 0 ||
         rpc_method_is(&m, "notifications/cancelled") || rpc_method_is(&m, "$/cancelRequest"))
         return st; /* verify waits for each answer, so it sends no cancellations */
-    return talk_send_notification(&v->talk, m.text);
+    return live_session_send_notification(&v->session, m.text);
 }
 
 int verify_run(const struct verify_config *cfg, struct source *source, verify_fn fn, void *ctx,
@@ -321,15 +325,15 @@ int verify_run(const struct verify_config *cfg, struct source *source, verify_fn
         .cfg = cfg,
         .fn = fn,
         .ctx = ctx,
-        .talk = {.source = source, .error = error, .timeout_us = cfg->timeout_us},
+        .session = {.source = source, .error = error, .timeout_us = cfg->timeout_us},
     };
     struct live *server = NULL;
-    int st = talk_load_recording(&v.talk);
+    int st = live_session_load_recording(&v.session);
     if (st == 0)
         st = live_open(&server, cfg->argv, NULL, error);
-    v.talk.server = server;
-    for (uint32_t i = 0; st == 0 && i < v.talk.n; i++) {
-        const struct talk_item *it = &v.talk.items[i];
+    v.session.server = server;
+    for (uint32_t i = 0; st == 0 && i < v.session.n; i++) {
+        const struct recorded_message *it = &v.session.items[i];
         if (!it->from_client || it->lost)
             continue;
         if (it->kind == RPC_REQUEST)
@@ -338,7 +342,7 @@ int verify_run(const struct verify_config *cfg, struct source *source, verify_fn
             st = send_recorded_notification(&v, i);
     }
     (void)live_close(server, cfg->grace_us);
-    talk_close(&v.talk);
+    live_session_close(&v.session);
     buf_close(&v.shown);
     buf_close(&v.reason);
     if (st == MI_ENOMEM && error->n == 0)

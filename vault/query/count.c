@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "vault/query/call_rows.h"
 #include "vault/query/connection.h"
-#include "vault/query/person.h"
+#include "vault/query/person_time.h"
 #include "vault/store/connect.h"
 
 #include <stdlib.h>
@@ -65,7 +65,7 @@ struct counting {
     struct repeated_call *repeat; /* owned; the repeated calls, sorted by id */
     size_t repeats_n, repeats_cap;
     /* owned; for each call made of one request, the time that a person took */
-    struct person_list person;
+    struct person_time_list person;
     struct buf key; /* owned; scratch */
 };
 
@@ -138,7 +138,7 @@ static int query_count_on_call(void *ctx, sqlite3_stmt *st)
 {
     struct counting *x = ctx;
     int64_t at_us = connect_time(st, 6) + connect_time(st, 7);
-    int64_t person_us = person_get_call_time_us(&x->person, sqlite3_column_int64(st, 11));
+    int64_t person_us = person_time_get_us_of_call(&x->person, sqlite3_column_int64(st, 11));
     struct query_call call = {
         .status = value_find_by_word(&call_statuses, connect_column(st, 2)),
         .duration_us = connect_time(st, 3),
@@ -201,7 +201,7 @@ int count_calls(struct count *c, struct query *q)
     c->tally = (struct tally){0};
     int st = columns.failed ? MI_ENOMEM : count_read_repeated_calls(&x, q, &f);
     if (st == 0)
-        st = person_list_read(&x.person, q, &question, PERSON_BY_CALL);
+        st = person_time_list_read(&x.person, q, &question, PERSON_TIME_BY_CALL);
     if (st == 0)
         st = call_rows_read(q, &question, buf_str(&columns), query_count_on_call, &x);
     if (st == 0)
@@ -209,7 +209,7 @@ int count_calls(struct count *c, struct query *q)
     if (st == 0 && c->tally.n == 0 && (!c->imported || !c->sent))
         st = query_matching_sessions(q, &f, FILTER_HOLDS, 0, check_if_session_is_left_out, &look);
     st = st == 0 ? look.status : st;
-    person_list_close(&x.person);
+    person_time_list_close(&x.person);
     free(x.repeat);
     buf_close(&x.key);
     buf_close(&columns);

@@ -2,7 +2,7 @@
 #include "model/asker.h"
 #include "vault/query/call_rows.h"
 #include "vault/query/connection.h"
-#include "vault/query/person.h"
+#include "vault/query/person_time.h"
 
 #include "vault/store/connect.h"
 #include "vault/store/schema.h"
@@ -138,11 +138,11 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     if (status == 0)
         status = summary_count_operations(q, &x, &s);
     if (status == 0 && sum.asks) {
-        struct person_list l;
-        status = person_list_read(&l, q, &x, PERSON_BY_CALL);
+        struct person_time_list l;
+        status = person_time_list_read(&l, q, &x, PERSON_TIME_BY_CALL);
         for (size_t i = 0; status == 0 && i < l.n; i++)
-            s.person_us += l.share[i].us;
-        person_list_close(&l);
+            s.person_us += l.times[i].us;
+        person_time_list_close(&l);
     }
     if (status == 0)
         *ret = s;

@@ -113,7 +113,7 @@ static bool finder_report_matching_candidate(void *ctx, const struct query_messa
         f->status = st == MI_ENOENT ? 0 : st;
         return false;
     }
-    struct found found = {
+    struct search_match match = {
         .message = m,
         .session_id = f->session->id.id,
         .session_number = f->session->number,
@@ -126,7 +126,7 @@ static bool finder_report_matching_candidate(void *ctx, const struct query_messa
         .at = at,
     };
     f->left--;
-    f->ended = !f->fn(f->ctx, &found) || f->left == 0;
+    f->ended = !f->fn(f->ctx, &match) || f->left == 0;
     return false;
 }
 

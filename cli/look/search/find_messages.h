@@ -11,7 +11,7 @@
 #include "cli/look/search/question.h"
 
 /* A message that matches. All members are borrowed, and valid only during the callback. */
-struct found {
+struct search_match {
     const struct query_message *message;
     /* values of the session, as in struct query_session */
     int64_t session_id, session_number, started_at_us;
@@ -23,7 +23,7 @@ struct found {
 };
 
 /* Called for each match. Returns false to end the search. */
-typedef bool (*find_fn)(void *ctx, const struct found *f);
+typedef bool (*find_fn)(void *ctx, const struct search_match *f);
 /* Finds at most `limit` messages; 0: all. */
 MI_MUST int find_messages(struct query *q, struct question *question, int64_t limit, find_fn fn,
                           void *ctx);

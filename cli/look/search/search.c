@@ -2,7 +2,7 @@
 #include "cli/look/search/commands.h"
 
 #include "cli/frame/session.h"
-#include "cli/look/search/found.h"
+#include "cli/look/search/search_match.h"
 #include "cli/settings/config.h"
 
 #define OPERANDS_MAX 64
@@ -47,24 +47,24 @@ struct searching {
     int64_t found;
 };
 
-static bool search_on_found(void *ctx, const struct found *f)
+static bool search_on_match(void *ctx, const struct search_match *f)
 {
     struct searching *s = ctx;
     if (s->json) {
         struct json_out j = json_out_to(&s->out.b);
         json_out_object(&j, NULL);
-        found_add_json_members(&j, f);
+        search_match_add_json_members(&j, f);
         json_out_end(&j);
         out_end_line(&s->out);
     } else {
-        found_print_text(&s->out, f);
+        search_match_print_text(&s->out, f);
     }
     s->found++;
     return !out_has_ended(&s->out);
 }
 
 /* Ends the search at the first match. */
-static bool stop_search_at_first_match(void *ctx, const struct found *f)
+static bool stop_search_at_first_match(void *ctx, const struct search_match *f)
 {
     (void)f;
     *(bool *)ctx = true;
@@ -93,7 +93,7 @@ static int search_and_print(struct searching *s, struct query *q, const struct s
     out_open(&s->out);
     int st = filter_find_session(&s->question.filter, settings, q);
     if (st == 0)
-        st = find_messages(q, &s->question, settings_get_number(settings, "limit"), search_on_found,
+        st = find_messages(q, &s->question, settings_get_number(settings, "limit"), search_on_match,
                            s);
     bool empty = s->found == 0 && !s->json && session_vault_is_empty(q);
     if (st == 0 && s->found == 0 && s->out.is_terminal && !s->json && !empty)

@@ -1,4 +1,4 @@
-#include "cli/recordings/tape.h"
+#include "cli/recordings/new_cassette.h"
 
 #include "base/grow.h"
 #include "base/json_out.h"
@@ -11,16 +11,16 @@
 
 #define GAP_US 1000 /* microseconds between the last message of the file and the first new one */
 
-struct message {
+struct new_message {
     int64_t at_us;
-    size_t at, n; /* offset and length of the text in tape.text */
+    size_t at, n; /* offset and length of the text in new_cassette.text */
     bool from_client;
 };
 
-struct tape {
-    const char *from, *to;              /* paths of the files, see tape_open(); borrowed */
+struct new_cassette {
+    const char *from, *to;              /* paths of the files, see new_cassette_open(); borrowed */
     const struct query_session *header; /* borrowed */
-    struct message *messages;           /* owned; the new messages */
+    struct new_message *messages;       /* owned; the new messages */
     size_t n, cap;
     struct buf text; /* owned; the texts of the new messages */
 
@@ -32,10 +32,10 @@ struct tape {
     int status;        /* the error of a callback; 0: none */
 };
 
-int tape_open(struct tape **ret, const char *from, const struct query_session *header,
-              const char *to)
+int new_cassette_open(struct new_cassette **ret, const char *from,
+                      const struct query_session *header, const char *to)
 {
-    struct tape *t = calloc(1, sizeof *t);
+    struct new_cassette *t = calloc(1, sizeof *t);
     if (t == NULL)
         return MI_ENOMEM;
     t->from = from;
@@ -45,7 +45,7 @@ int tape_open(struct tape **ret, const char *from, const struct query_session *h
     return 0;
 }
 
-void tape_close(struct tape *t)
+void new_cassette_close(struct new_cassette *t)
 {
     if (t == NULL)
         return;
@@ -55,9 +55,9 @@ void tape_close(struct tape *t)
     free(t);
 }
 
-int tape_add_message(void *ctx, bool from_client, struct slice message, int64_t now_us)
+int new_cassette_add_message(void *ctx, bool from_client, struct slice message, int64_t now_us)
 {
-    struct tape *t = ctx;
+    struct new_cassette *t = ctx;
     struct buf clean = {0};
     struct redact *rules = redact_get_current_sanitizer();
     size_t n = 0;
@@ -66,7 +66,7 @@ int tape_add_message(void *ctx, bool from_client, struct slice message, int64_t 
     int st = redact_message(rules, message, REDACT_SECRETS, &clean, &n);
     if (st == 0) {
         struct slice text = n > 0 ? buf_slice(&clean) : message;
-        t->messages[t->n++] = (struct message){now_us, t->text.n, text.n, from_client};
+        t->messages[t->n++] = (struct new_message){now_us, t->text.n, text.n, from_client};
         buf_slice_add(&t->text, text);
         st = t->text.failed ? MI_ENOMEM : 0;
     }
@@ -76,32 +76,32 @@ int tape_add_message(void *ctx, bool from_client, struct slice message, int64_t 
 
 /* ---- collecting the lines of the old and the new messages ---- */
 
-static bool tape_on_session(void *ctx, const struct query_session *s)
+static bool new_cassette_write_session(void *ctx, const struct query_session *s)
 {
-    struct tape *t = ctx;
+    struct new_cassette *t = ctx;
     t->status = cassette_write_session(t->w, s);
     return t->status == 0;
 }
 
-static bool write_message_to_cassette(void *ctx, const struct query_message *m)
+static bool new_cassette_write_message(void *ctx, const struct query_message *m)
 {
-    struct tape *t = ctx;
+    struct new_cassette *t = ctx;
     t->last_t_us = m->t_us;
     t->count++;
     t->status = cassette_write_message(t->w, m);
     return t->status == 0;
 }
 
-static bool tape_append_lines(void *ctx, struct slice lines)
+static bool new_cassette_collect_lines(void *ctx, struct slice lines)
 {
-    struct tape *t = ctx;
+    struct new_cassette *t = ctx;
     buf_slice_add(&t->all, lines);
     return !t->all.failed;
 }
 
 /* Moves the buffered lines of the cassette writer to t->all, except the last line, which ends a
  * cassette. */
-static int tape_remove_end_line(struct tape *t)
+static int new_cassette_remove_end_line(struct new_cassette *t)
 {
     int st = cassette_write_end(t->w);
     cassette_write_close(t->w);
@@ -115,12 +115,12 @@ static int tape_remove_end_line(struct tape *t)
     return 0;
 }
 
-static void tape_add_new_messages(struct tape *t)
+static void new_cassette_add_message_lines(struct new_cassette *t)
 {
     struct json_out j = json_out_to(&t->all);
     int64_t shift = (t->count > 0 ? t->last_t_us + GAP_US : 0) - t->messages[0].at_us;
     for (size_t i = 0; i < t->n; i++) {
-        const struct message *m = &t->messages[i];
+        const struct new_message *m = &t->messages[i];
         json_out_object(&j, NULL);
         json_out_int(&j, "t", m->at_us + shift);
         json_out_str(&j, "dir", m->from_client ? "c2s" : "s2c");
@@ -138,54 +138,56 @@ static void tape_add_new_messages(struct tape *t)
 
 /* ---- writing ---- */
 
-static bool tape_write_lines(void *ctx, struct slice lines)
+static bool new_cassette_save_lines(void *ctx, struct slice lines)
 {
     return save_write(ctx, lines);
 }
 
 /* Writes the session. If the recorded end of the session is before the last message, moves the end
  * to the last message. */
-static bool write_final_session_to_cassette(void *ctx, const struct query_session *s)
+static bool new_cassette_write_final_session(void *ctx, const struct query_session *s)
 {
-    struct tape *t = ctx;
+    struct new_cassette *t = ctx;
     struct query_session longer = *s;
     if (s->started_at_us != 0 && s->ended_at_us < s->started_at_us + t->last_t_us)
         longer.ended_at_us = s->started_at_us + t->last_t_us;
-    return tape_on_session(t, &longer);
+    return new_cassette_write_session(t, &longer);
 }
 
 /* Reads the collected lines, and writes them to the file. Reading finds the request of each answer;
  * writing omits the fields that can be derived from the messages. */
-static int tape_write_collected_lines(struct tape *t, struct save *file, struct buf *error)
+static int new_cassette_write_collected_lines(struct new_cassette *t, struct save *file,
+                                              struct buf *error)
 {
-    int st = cassette_write_open(&t->w, tape_write_lines, file);
+    int st = cassette_write_open(&t->w, new_cassette_save_lines, file);
     if (st == 0)
-        st = cassette_read_text(t->to, buf_slice(&t->all), write_final_session_to_cassette,
-                                write_message_to_cassette, t, error);
+        st = cassette_read_text(t->to, buf_slice(&t->all), new_cassette_write_final_session,
+                                new_cassette_write_message, t, error);
     if (st == 0)
         st = t->status;
     return st == 0 ? cassette_write_end(t->w) : st;
 }
 
-int tape_write_file(struct tape *t)
+int new_cassette_write_file(struct new_cassette *t)
 {
     struct save file;
     struct buf error = {0};
     if (t->n == 0)
         return EXIT_FINE;
     save_open(&file, t->to, SAVE_PRIVATE);
-    int st = cassette_write_open(&t->w, tape_append_lines, t);
+    int st = cassette_write_open(&t->w, new_cassette_collect_lines, t);
     if (st == 0 && t->from != NULL)
-        st = cassette_read(t->from, tape_on_session, write_message_to_cassette, t, &error);
+        st = cassette_read(t->from, new_cassette_write_session, new_cassette_write_message, t,
+                           &error);
     else if (st == 0)
         st = cassette_write_session(t->w, t->header);
     if (st == 0)
         st = t->status;
     if (st == 0)
-        st = tape_remove_end_line(t);
+        st = new_cassette_remove_end_line(t);
     if (st == 0) {
-        tape_add_new_messages(t);
-        st = t->all.failed ? MI_ENOMEM : tape_write_collected_lines(t, &file, &error);
+        new_cassette_add_message_lines(t);
+        st = t->all.failed ? MI_ENOMEM : new_cassette_write_collected_lines(t, &file, &error);
     }
     cassette_write_close(t->w);
     t->w = NULL;

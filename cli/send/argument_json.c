@@ -1,4 +1,4 @@
-#include "cli/send/typing.h"
+#include "cli/send/argument_json.h"
 
 #include "base/json_out.h"
 #include "base/text.h"
@@ -8,7 +8,7 @@
 
 /* ---- schemas ---- */
 
-static struct json_value schema_of_property(struct json_value input_schema, struct slice name)
+static struct json_value get_argument_schema(struct json_value input_schema, struct slice name)
 {
     struct json_value found = {0};
     struct buf plain = {0};
@@ -21,10 +21,10 @@ static struct json_value schema_of_property(struct json_value input_schema, stru
 
 /* Opens the schema of one argument, with the definitions to which it may refer. Returns NULL if the
  * argument has no valid schema. */
-static struct schema *open_schema(struct json_value input_schema, struct slice name)
+static struct schema *open_argument_schema(struct json_value input_schema, struct slice name)
 {
     static const char *const shared[] = {"$schema", "$defs", "definitions"};
-    struct json_value property = schema_of_property(input_schema, name);
+    struct json_value property = get_argument_schema(input_schema, name);
     struct schema *s = NULL;
     struct buf text = {0}, why = {0};
     struct json_out j = json_out_to(&text);
@@ -47,12 +47,12 @@ static struct schema *open_schema(struct json_value input_schema, struct slice n
     return s;
 }
 
-static bool typing_value_fits_schema(struct schema *s, const struct buf *value)
+static bool argument_json_fits_schema(struct schema *s, const struct buf *value)
 {
     return !value->failed && schema_check(s, buf_slice(value), NULL) != SCHEMA_FAILS;
 }
 
-static bool type_has_string(struct json_value property)
+static bool schema_type_allows_string(struct json_value property)
 {
     struct json_value type = json_get(property, "type"), one;
     struct slice key;
@@ -64,7 +64,7 @@ static bool type_has_string(struct json_value property)
     return false;
 }
 
-bool typing_argument_is_undeclared(struct json_value input_schema, struct slice name)
+bool argument_json_name_is_undeclared(struct json_value input_schema, struct slice name)
 {
     static const char *const others[] = {
         "patternProperties", "allOf", "anyOf", "oneOf", "$ref", "if"};
@@ -75,7 +75,7 @@ bool typing_argument_is_undeclared(struct json_value input_schema, struct slice 
         if (json_get(input_schema, others[i]).type != JSON_NONE)
             return false;
     return json_get(input_schema, "properties").type == JSON_OBJECT &&
-           schema_of_property(input_schema, name).type == JSON_NONE;
+           get_argument_schema(input_schema, name).type == JSON_NONE;
 }
 
 /* ---- values ---- */
@@ -106,8 +106,8 @@ static void format_argument_value(struct buf *b, const struct cli_value *g, bool
 
 /* Appends a value in the first form that fits the schema; if no form fits, with the most likely
  * type. */
-static void typing_add_value(struct buf *out, struct schema *s, struct json_value property,
-                             const struct cli_value *g)
+static void argument_json_append_fitting_form(struct buf *out, struct schema *s,
+                                              struct json_value property, const struct cli_value *g)
 {
     struct buf b = {0};
     bool readable = argument_value_is_json(g), found = false;
@@ -118,10 +118,10 @@ static void typing_add_value(struct buf *out, struct schema *s, struct json_valu
     for (int form = 0; form < 4 && !found; form++) {
         bool as_json = form % 2 == 1;
         format_argument_value(&b, g, as_json, form >= 2);
-        found = (readable || !as_json) && typing_value_fits_schema(s, &b);
+        found = (readable || !as_json) && argument_json_fits_schema(s, &b);
     }
     if (!found)
-        format_argument_value(&b, g, readable && !type_has_string(property), false);
+        format_argument_value(&b, g, readable && !schema_type_allows_string(property), false);
     buf_slice_add(out, buf_slice(&b));
     out->failed |= b.failed;
     buf_close(&b);
@@ -129,8 +129,8 @@ static void typing_add_value(struct buf *out, struct schema *s, struct json_valu
 
 /* Appends all values for a name as one array. The array has strings if that fits the schema.
  * Otherwise, each value that is valid JSON is added as JSON. */
-static void add_array(struct buf *out, struct schema *s, struct slice name,
-                      const struct cli_value_list *l)
+static void argument_json_append_array(struct buf *out, struct schema *s, struct slice name,
+                                       const struct cli_value_list *l)
 {
     struct buf b = {0};
     for (int as_json = 0; as_json < 2; as_json++) {
@@ -146,7 +146,7 @@ static void add_array(struct buf *out, struct schema *s, struct slice name,
             first = false;
         }
         buf_addc(&b, ']');
-        if (s == NULL || typing_value_fits_schema(s, &b))
+        if (s == NULL || argument_json_fits_schema(s, &b))
             break;
     }
     buf_slice_add(out, buf_slice(&b));
@@ -154,8 +154,8 @@ static void add_array(struct buf *out, struct schema *s, struct slice name,
     buf_close(&b);
 }
 
-void typing_add_values_of_name(struct buf *out, struct json_value input_schema, struct slice name,
-                               const struct cli_value_list *l)
+void argument_json_append_argument(struct buf *out, struct json_value input_schema,
+                                   struct slice name, const struct cli_value_list *l)
 {
     const struct cli_value *one = NULL;
     size_t n = 0;
@@ -164,16 +164,16 @@ void typing_add_values_of_name(struct buf *out, struct json_value input_schema, 
             one = &l->list[i];
             n++;
         }
-    struct schema *s = open_schema(input_schema, name);
+    struct schema *s = open_argument_schema(input_schema, name);
     if (n == 1)
-        typing_add_value(out, s, schema_of_property(input_schema, name), one);
+        argument_json_append_fitting_form(out, s, get_argument_schema(input_schema, name), one);
     else
-        add_array(out, s, name, l);
+        argument_json_append_array(out, s, name, l);
     schema_close(s);
 }
 
-void typing_write_arguments(struct buf *out, struct json_value input_schema,
-                            const struct cli_value_list *l)
+void argument_json_append_object(struct buf *out, struct json_value input_schema,
+                                 const struct cli_value_list *l)
 {
     buf_addc(out, '{');
     for (size_t i = 0; i < l->n; i++) {
@@ -185,12 +185,12 @@ void typing_write_arguments(struct buf *out, struct json_value input_schema,
         buf_adds(out, i > 0 ? "," : "");
         text_append_json(out, l->list[i].name);
         buf_addc(out, ':');
-        typing_add_values_of_name(out, input_schema, l->list[i].name, l);
+        argument_json_append_argument(out, input_schema, l->list[i].name, l);
     }
     buf_addc(out, '}');
 }
 
-void typing_write_param(struct buf *out, const char *method, const struct cli_value *g)
+void argument_json_append_param(struct buf *out, const char *method, const struct cli_value *g)
 {
     const struct method *m = method_find(slice_of(method));
     struct json_scan scan;

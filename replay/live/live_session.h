@@ -1,22 +1,22 @@
-/* talk.h - a conversation with a live server that follows a recording: the recorded messages, and
- * texts that each server generated.
+/* live_session.h - a session with a live server that follows a recording: the recorded messages,
+ * and texts that each server generated.
  *
- * Owns      the list of messages, 24 bytes each, handles, tools, and the buffers; talk_close()
- *           frees them. The source and the server are borrowed.
+ * Owns      the list of messages, 24 bytes each, handles, tools, and the buffers;
+ *           live_session_close() frees them. The source and the server are borrowed.
  * Errors    MI_ENOMEM or an error of the source, with a sentence in t->error.
  * Blocks    on reading the recording. */
-#ifndef MI_REPLAY_LIVE_TALK_H
-#define MI_REPLAY_LIVE_TALK_H
+#ifndef MI_REPLAY_LIVE_LIVE_SESSION_H
+#define MI_REPLAY_LIVE_LIVE_SESSION_H
 
 #include "peer/live.h"
 #include "replay/source/recording.h"
 
-#define TALK_NONE UINT32_MAX
+#define LIVE_SESSION_NONE UINT32_MAX
 
 /* A message of the recording. */
-struct talk_item {
+struct recorded_message {
     int64_t place; /* ascending */
-    /* for a request: index of the recorded message that answers it, or TALK_NONE */
+    /* for a request: index of the recorded message that answers it, or LIVE_SESSION_NONE */
     uint32_t answer;
     uint8_t kind; /* enum rpc_kind */
     bool from_client;
@@ -26,38 +26,39 @@ struct talk_item {
 
 /* A handle, which is a text that servers generate, such as a cursor: the recorded text and the live
  * server's text, both without quotes. */
-struct talk_handle {
-    /* the recorded and the live text: ranges of talk.text */
+struct live_session_handle {
+    /* the recorded and the live text: ranges of live_session.text */
     size_t recorded_at, recorded_n, live_at, live_n;
 };
 
-struct talk_tool {
-    size_t name_at, name_n; /* name of the tool: a range of talk.text, with escapes resolved */
-    bool reads_only;        /* marked read-only */
-    bool safe;              /* the tool is marked read-only or idempotent */
-    bool live;              /* the live server listed this tool */
+struct live_session_tool {
+    /* name of the tool: a range of live_session.text, with escapes resolved */
+    size_t name_at, name_n;
+    bool reads_only; /* marked read-only */
+    bool safe;       /* the tool is marked read-only or idempotent */
+    bool live;       /* the live server listed this tool */
 };
 
 /* Called for each notification and request of the live server. refused: the reason why a request
  * gets an error; else NULL. Arguments are borrowed. */
-typedef void (*talk_heard_fn)(void *ctx, const struct rpc *m, const char *refused);
+typedef void (*live_session_message_fn)(void *ctx, const struct rpc *m, const char *refused);
 
-struct talk {
-    struct source *source; /* borrowed; NULL: there is no recording */
-    struct live *server;   /* borrowed */
-    struct buf *error;     /* borrowed */
-    int64_t timeout_us;    /* deadline for each answer; progress restarts it; 0: no limit */
-    talk_heard_fn heard;   /* callback for messages of the live server; may be NULL */
-    void *ctx;             /* context of heard() */
+struct live_session {
+    struct source *source;         /* borrowed; NULL: there is no recording */
+    struct live *server;           /* borrowed */
+    struct buf *error;             /* borrowed */
+    int64_t timeout_us;            /* deadline for each answer; progress restarts it; 0: no limit */
+    live_session_message_fn heard; /* callback for messages of the live server; may be NULL */
+    void *ctx;                     /* context of heard() */
 
-    struct talk_item *items; /* owned */
+    struct recorded_message *items; /* owned */
     uint32_t n;
     size_t cap;
     /* index of the recorded message at which the search for a request of the server begins */
     uint32_t from;
-    struct talk_handle *handles; /* owned */
+    struct live_session_handle *handles; /* owned */
     size_t handles_n;
-    struct talk_tool *tools; /* owned */
+    struct live_session_tool *tools; /* owned */
     size_t tools_n;
     bool knows_live_tools; /* tools/list of the live server was read to its last page */
     bool ended;            /* the live server has ended */
@@ -75,24 +76,26 @@ struct talk {
 };
 
 /* Reads the recording. The borrowed members must be set. */
-MI_MUST int talk_load_recording(struct talk *t);
-void talk_close(struct talk *t);
+MI_MUST int live_session_load_recording(struct live_session *t);
+void live_session_close(struct live_session *t);
 /* writes a sentence about the lack of memory to t->error, and returns MI_ENOMEM */
-int talk_set_no_memory_error(struct talk *t);
+int live_session_set_no_memory_error(struct live_session *t);
 /* Reads the body of a recorded message into `b`. */
-MI_MUST int talk_read_body(struct talk *t, uint32_t item, struct buf *b);
+MI_MUST int live_session_read_recorded_body(struct live_session *t, uint32_t item, struct buf *b);
 
 /* Collects the handles in a recorded answer and in the answer of the live server. */
-MI_MUST int talk_add_handles(struct talk *t, struct json_value recorded, struct json_value live);
-MI_MUST int talk_add_tools(struct talk *t, struct json_value result, bool live);
+MI_MUST int live_session_add_handles(struct live_session *t, struct json_value recorded,
+                                     struct json_value live);
+MI_MUST int live_session_add_tools(struct live_session *t, struct json_value result, bool live);
 /* Returns the tool with this name; NULL: unknown. */
-const struct talk_tool *talk_find_tool(const struct talk *t, struct slice raw_name);
+const struct live_session_tool *live_session_find_tool(const struct live_session *t,
+                                                       struct slice raw_name);
 /* Whether a request with this method changes nothing; false for tools/call. */
-bool talk_request_changes_nothing(const struct rpc *m);
+bool live_session_request_is_harmless(const struct rpc *m);
 
 /* Copies a message. In the copy, the JSON text `id` replaces the message's id, and the other
  * server's handles replace the message's handles. to_live: the copy is for the live server. */
-MI_MUST int talk_rewrite_message(struct talk *t, const struct rpc *m, struct slice id, bool to_live,
-                                 struct buf *out);
+MI_MUST int live_session_rewrite_message(struct live_session *t, const struct rpc *m,
+                                         struct slice id, bool to_live, struct buf *out);
 
 #endif

@@ -1,18 +1,19 @@
-/* asked.h - lists what servers have asked the user for, and how long each answer took.
+/* user_question.h - lists what servers have asked the user for, and how long each answer took.
  *
  * Rules     a server asks with a request (before 2026-07-28), or with an entry of `inputRequests`
  *           in an answer. Such entries are found through the operations of the session
  *           (model/operations.h), so they are not found in a store.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
  * Blocks    on the vault: reads its calls once, and the messages that ask or answer. */
-#ifndef MI_VAULT_QUERY_ASKED_H
-#define MI_VAULT_QUERY_ASKED_H
+#ifndef MI_VAULT_QUERY_USER_QUESTION_H
+#define MI_VAULT_QUERY_USER_QUESTION_H
 
 #include "vault/query/reader.h"
 
-#define ASKED_MAX ((size_t)1 << 20) /* longest message that asked_read_requests() reads, in bytes */
+/* longest message that user_question_read_all() reads, in bytes */
+#define QUESTION_MESSAGE_MAX ((size_t)1 << 20)
 
-struct asked {
+struct user_question {
     int64_t session_id, seq; /* session and seq of the message that asks */
     int64_t at_us;           /* time of the question */
     struct slice server;
@@ -25,8 +26,8 @@ struct asked {
     int64_t after_us;    /* time until the answer; -1: no answer */
 };
 
-/* The questions that asked_read_requests() reports. */
-struct asked_question {
+/* The questions that user_question_read_all() reports. */
+struct user_question_filter {
     /* `tool` of the filter selects the tool of the call; the filter's times select the time of the
      * question */
     const struct filter *filter;
@@ -34,12 +35,12 @@ struct asked_question {
 };
 
 /* Called for each question. Returns false to stop. Texts are borrowed for the call. */
-typedef bool (*asked_fn)(void *ctx, const struct asked *a);
+typedef bool (*user_question_fn)(void *ctx, const struct user_question *a);
 
 /* Calls fn for each question: those of the newest call first, and those of one call in the order in
  * which the server asked. *ret_unread: number of calls and requests that ask, but whose text is not
  * recorded. */
-MI_MUST int asked_read_requests(struct query *q, const struct asked_question *x, asked_fn fn,
-                                void *ctx, int64_t *ret_unread);
+MI_MUST int user_question_read_all(struct query *q, const struct user_question_filter *wanted,
+                                   user_question_fn fn, void *ctx, int64_t *ret_unread);
 
 #endif

@@ -1,4 +1,5 @@
-/* typing.h - finds the type of a value that was given as text, from the tool's inputSchema.
+/* argument_json.h - writes values that were given as text as JSON, with types from the tool's
+ * inputSchema.
  *
  * Rules     a text stays a string if the argument's schema allows a string, or if there is no
  *           schema. Otherwise these forms are tried in order, and the first form that fits is used:
@@ -9,25 +10,25 @@
  * Owns      nothing.
  * Errors    out of memory: `failed` of the buffer.
  * Blocks    never. Pure. */
-#ifndef MI_CLI_SEND_TYPING_H
-#define MI_CLI_SEND_TYPING_H
+#ifndef MI_CLI_SEND_ARGUMENT_JSON_H
+#define MI_CLI_SEND_ARGUMENT_JSON_H
 
 #include "cli/send/cli_value.h"
 #include "wire/json/scan.h"
 
 /* Appends the values that the list has for this name, as JSON. input_schema: the schema of the
  * tool; a value of type JSON_NONE if there is no schema. */
-void typing_add_values_of_name(struct buf *out, struct json_value input_schema, struct slice name,
-                               const struct cli_value_list *l);
+void argument_json_append_argument(struct buf *out, struct json_value input_schema,
+                                   struct slice name, const struct cli_value_list *l);
 /* Appends the arguments of a tool call: a JSON object with a member for each name in the list. */
-void typing_write_arguments(struct buf *out, struct json_value input_schema,
-                            const struct cli_value_list *l);
+void argument_json_append_object(struct buf *out, struct json_value input_schema,
+                                 const struct cli_value_list *l);
 /* Appends the value `g` of a member of `params`. The value is a string, unless the protocol
  * requires another type for this member of this method. */
-void typing_write_param(struct buf *out, const char *method, const struct cli_value *g);
+void argument_json_append_param(struct buf *out, const char *method, const struct cli_value *g);
 
 /* Returns true if the name is probably misspelt: the schema has properties, none has this name, and
  * no other keyword, such as additionalProperties or $ref, may define or allow it. */
-bool typing_argument_is_undeclared(struct json_value input_schema, struct slice name);
+bool argument_json_name_is_undeclared(struct json_value input_schema, struct slice name);
 
 #endif

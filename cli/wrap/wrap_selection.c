@@ -1,14 +1,14 @@
-#include "cli/wrap/wanted.h"
+#include "cli/wrap/wrap_selection.h"
 
 #include "base/log.h"
 #include "base/nearest.h"
 
-void wanted_close(struct wanted *w)
+void wrap_selection_close(struct wrap_selection *w)
 {
     buf_close(&w->names);
 }
 
-bool wanted_has_client(const struct wanted *w, const char *client)
+bool wrap_selection_has_client(const struct wrap_selection *w, const char *client)
 {
     size_t at = 0;
     if (settings_get_text(w->settings, "client") == NULL)
@@ -19,7 +19,7 @@ bool wanted_has_client(const struct wanted *w, const char *client)
     return false;
 }
 
-bool wanted_has_server(const struct wanted *w, const char *name)
+bool wrap_selection_has_server(const struct wrap_selection *w, const char *name)
 {
     for (int i = 0; i < w->settings->operands_n; i++)
         if (strcmp(w->settings->operands[i], name) == 0)
@@ -27,7 +27,8 @@ bool wanted_has_server(const struct wanted *w, const char *name)
     return w->settings->operands_n == 0;
 }
 
-void wanted_note_server_found(struct wanted *w, const char *name, enum wanted_where where)
+void wrap_selection_note_found_server(struct wrap_selection *w, const char *name,
+                                      enum wrap_found where)
 {
     for (int i = 0; i < w->settings->operands_n; i++)
         if (w->seen[i] < where && strcmp(w->settings->operands[i], name) == 0)
@@ -35,7 +36,7 @@ void wanted_note_server_found(struct wanted *w, const char *name, enum wanted_wh
     buf_add(&w->names, name, strlen(name) + 1);
 }
 
-bool wanted_report_missing_servers(const struct wanted *w)
+bool wrap_selection_report_missing(const struct wrap_selection *w)
 {
     bool all = true;
     struct slice names = w->names.failed ? (struct slice){0} : buf_slice(&w->names);
@@ -44,17 +45,17 @@ bool wanted_report_missing_servers(const struct wanted *w)
         struct nearest nearest = nearest_begin_search(word);
         for (size_t at = 0; at < names.n; at += strlen(names.p + at) + 1)
             nearest_add_candidate(&nearest, names.p + at);
-        all &= w->seen[i] == WANTED_HERE;
-        if (w->seen[i] == WANTED_ELSEWHERE)
+        all &= w->seen[i] == WRAP_FOUND_HERE;
+        if (w->seen[i] == WRAP_FOUND_ELSEWHERE)
             log_error("server '%s' is in a file of another directory; to change it, add --all",
                       word);
-        else if (w->seen[i] == WANTED_FIXED)
+        else if (w->seen[i] == WRAP_FOUND_FIXED)
             log_error("server '%s' is in a file that is not changed; for the reason, see: "
                       "mcp-interposer wrap --list --json",
                       word);
-        else if (w->seen[i] == WANTED_NOWHERE && nearest.best != NULL)
+        else if (w->seen[i] == WRAP_FOUND_NOWHERE && nearest.best != NULL)
             log_error("unknown server '%s'; did you mean '%s'?", word, nearest.best);
-        else if (w->seen[i] == WANTED_NOWHERE)
+        else if (w->seen[i] == WRAP_FOUND_NOWHERE)
             log_error("unknown server '%s'; see: mcp-interposer wrap --list", word);
     }
     return all;

@@ -1,7 +1,7 @@
 /* What was not recorded goes to a live server: its lines are those of the test, and so is everything that it gets. */
 #include "tests/support/replay_unit.h"
 
-#include "replay/mock/forward.h"
+#include "replay/mock/forwarder.h"
 
 #define TEXT(t) "{\"content\":[{\"type\":\"text\",\"text\":\"" t "\"}]}"
 #define VERSION(v) "{\"protocolVersion\":\"" v "\"}"
@@ -15,24 +15,24 @@
     REQUEST(id, method,                                                                            \
             "{" params "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}")
 
-struct forward_test {
+struct forwarder_test {
     struct play_test play; /* must be the first member */
-    struct forward_rules rules;
-    struct forward *forward;
+    struct forwarder_rules rules;
+    struct forwarder *forwarder;
     struct buf got, kept; /* lines for the server; what was kept */
     int started, start_status;
 };
 
 static int start(void *ctx)
 {
-    struct forward_test *t = ctx;
+    struct forwarder_test *t = ctx;
     t->started++;
     return t->start_status;
 }
 
 static int send_line(void *ctx, struct slice line)
 {
-    struct forward_test *t = ctx;
+    struct forwarder_test *t = ctx;
     buf_slice_add(&t->got, line);
     buf_addc(&t->got, '\n');
     return 0;
@@ -40,7 +40,7 @@ static int send_line(void *ctx, struct slice line)
 
 static int keep(void *ctx, bool from_client, struct slice message, int64_t now_us)
 {
-    struct forward_test *t = ctx;
+    struct forwarder_test *t = ctx;
     assert_int_equal(now_us, t->play.now_us);
     buf_addc(&t->kept, from_client ? '>' : '<');
     buf_slice_add(&t->kept, message);
@@ -54,11 +54,11 @@ static void end_text(void *ctx, struct buf *b)
     buf_adds(b, "exited with status 7");
 }
 
-static const struct forward_calls calls = {start, send_line, keep, end_text};
+static const struct forwarder_callbacks calls = {start, send_line, keep, end_text};
 
 static int setup(void **state)
 {
-    struct forward_test *t = calloc(1, sizeof *t);
+    struct forwarder_test *t = calloc(1, sizeof *t);
     assert_non_null(t);
     temp_make(&t->play.temp);
     said_begin();
@@ -68,17 +68,17 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    struct forward_test *t = *state;
-    struct forward *f = t->forward;
+    struct forwarder_test *t = *state;
+    struct forwarder *f = t->forwarder;
     buf_close(&t->got);
     buf_close(&t->kept);
     conversation_close(t->play.conversation);
     t->play.conversation = NULL;
-    forward_close(f);
+    forwarder_close(f);
     return play_teardown(state);
 }
 
-static void begin(struct forward_test *t, const char *recording)
+static void begin(struct forwarder_test *t, const char *recording)
 {
     struct play_test *p = &t->play;
     p->source = open_recording(&p->temp, "", recording);
@@ -86,32 +86,32 @@ static void begin(struct forward_test *t, const char *recording)
     assert_int_equal(conversation_open(&p->conversation, &p->rules, &p->faults, p->source,
                                        &p->misses, on_send, on_server_stderr, p),
                      0);
-    assert_int_equal(forward_open(&t->forward, &t->rules, &calls, t), 0);
-    conversation_set_live_server(p->conversation, t->forward);
+    assert_int_equal(forwarder_open(&t->forwarder, &t->rules, &calls, t), 0);
+    conversation_set_live_server(p->conversation, t->forwarder);
     assert_int_equal(conversation_begin(p->conversation, p->now_us), 0);
 }
 
-static void server_got(struct forward_test *t, const char *lines)
+static void server_got(struct forwarder_test *t, const char *lines)
 {
     assert_string_equal(buf_str(&t->got), lines);
     buf_clear(&t->got);
 }
 
-static void was_kept(struct forward_test *t, const char *lines)
+static void was_kept(struct forwarder_test *t, const char *lines)
 {
     assert_string_equal(buf_str(&t->kept), lines);
     buf_clear(&t->kept);
 }
 
 /* A line of the live server. */
-static void live(struct forward_test *t, const char *line)
+static void live(struct forwarder_test *t, const char *line)
 {
     assert_int_equal(
         conversation_handle_live_line(t->play.conversation, slice_of(line), t->play.now_us), 0);
 }
 
 /* The client has sent initialize and a miss with the id 9; the server got both. */
-static void begin_ready(struct forward_test *t, const char *recording)
+static void begin_ready(struct forwarder_test *t, const char *recording)
 {
     struct play_test *p = &t->play;
     begin(t, recording);
@@ -124,9 +124,9 @@ static void begin_ready(struct forward_test *t, const char *recording)
     buf_clear(&t->kept);
 }
 
-static void test_forward_miss_starts_the_server_and_waits_for_the_handshake(void **state)
+static void test_forwarder_miss_starts_the_server_and_waits_for_the_handshake(void **state)
 {
-    struct forward_test *t = *state;
+    struct forwarder_test *t = *state;
     struct play_test *p = &t->play;
     begin(t, RECORDING);
     client(p, REQUEST("\"i\"", "initialize",
@@ -157,9 +157,9 @@ static void test_forward_miss_starts_the_server_and_waits_for_the_handshake(void
     assert_int_equal(conversation_count_playbacks(p->conversation), 0);
 }
 
-static void test_forward_answer_to_no_request_is_dropped(void **state)
+static void test_forwarder_answer_to_no_request_is_dropped(void **state)
 {
-    struct forward_test *t = *state;
+    struct forwarder_test *t = *state;
     begin_ready(t, RECORDING);
     live(t, RESULT("7", "{}"));
     live(t, RESULT("2", TEXT("a")));
@@ -169,9 +169,9 @@ static void test_forward_answer_to_no_request_is_dropped(void **state)
     was_kept(t, "<" RESULT("9", TEXT("a")) "\n");
 }
 
-static void test_forward_another_revision_is_a_warning(void **state)
+static void test_forwarder_another_revision_is_a_warning(void **state)
 {
-    struct forward_test *t = *state;
+    struct forwarder_test *t = *state;
     begin(t, RECORDING);
     client(&t->play, INITIALIZE);
     client(&t->play, CALL("9", "read", "{\"n\":9}"));
@@ -180,9 +180,9 @@ static void test_forward_another_revision_is_a_warning(void **state)
         said_holds("another revision than the recorded one: recorded=2025-03-26 live=2024-11-05"));
 }
 
-static void test_forward_server_that_cannot_be_used_refuses_all_misses(void **state)
+static void test_forwarder_server_that_cannot_be_used_refuses_all_misses(void **state)
 {
-    struct forward_test *t = *state;
+    struct forwarder_test *t = *state;
     struct play_test *p = &t->play;
     begin(t, RECORDING);
     client(p, INITIALIZE);
@@ -199,18 +199,18 @@ static void test_forward_server_that_cannot_be_used_refuses_all_misses(void **st
     assert_int_equal(t->started, 1);
 }
 
-static void test_forward_server_that_does_not_start(void **state)
+static void test_forwarder_server_that_does_not_start(void **state)
 {
-    struct forward_test *t = *state;
+    struct forwarder_test *t = *state;
     t->start_status = MI_EIO;
     begin(t, RECORDING);
     client(&t->play, CALL("9", "read", "{\"n\":9}"));
     server_refused(&t->play, "9", -32000, "could not be started");
 }
 
-static void test_forward_server_that_ends_refuses_what_is_pending(void **state)
+static void test_forwarder_server_that_ends_refuses_what_is_pending(void **state)
 {
-    struct forward_test *t = *state;
+    struct forwarder_test *t = *state;
     begin_ready(t, RECORDING);
     client(&t->play, CALL("10", "read", "{\"n\":10}"));
     assert_int_equal(conversation_handle_live_line(t->play.conversation, (struct slice){0}, NOW),
@@ -220,9 +220,9 @@ static void test_forward_server_that_ends_refuses_what_is_pending(void **state)
     assert_int_equal(conversation_count_playbacks(t->play.conversation), 0);
 }
 
-static void test_forward_requests_of_the_server_get_ids_of_their_own(void **state)
+static void test_forwarder_requests_of_the_server_get_ids_of_their_own(void **state)
 {
-    struct forward_test *t = *state;
+    struct forwarder_test *t = *state;
     struct play_test *p = &t->play;
     begin_ready(t,
                 LEGACY CLIENT(CALL("1", "ask", "{}")) SERVER(REQUEST("\"r\"", "roots/list", "{}"))
@@ -244,9 +244,9 @@ static void test_forward_requests_of_the_server_get_ids_of_their_own(void **stat
                     "{\"requestId\":2}") "\n>" RESULT("2", "{\"roots\":[]}") "\n");
 }
 
-static void test_forward_cancellation_names_the_request_as_the_server_knows_it(void **state)
+static void test_forwarder_cancellation_names_the_request_as_the_server_knows_it(void **state)
 {
-    struct forward_test *t = *state;
+    struct forwarder_test *t = *state;
     begin_ready(t, RECORDING);
     client(&t->play, CANCEL("9"));
     server_got(t, CANCEL("2") "\n");
@@ -257,9 +257,9 @@ static void test_forward_cancellation_names_the_request_as_the_server_knows_it(v
     server_got(t, NOTE("notifications/roots/list_changed", "{}") "\n");
 }
 
-static void test_forward_subscription_carries_the_id_of_the_client(void **state)
+static void test_forwarder_subscription_carries_the_id_of_the_client(void **state)
 {
-    struct forward_test *t = *state;
+    struct forwarder_test *t = *state;
     struct play_test *p = &t->play;
     begin(t, CLIENT(MODERN("1", "tools/call", "\"name\":\"read\","))
                  SERVER(RESULT("1", "{\"resultType\":\"complete\"}")));
@@ -275,9 +275,9 @@ static void test_forward_subscription_carries_the_id_of_the_client(void **state)
                                                         "subscriptionId\":\"s\"}}") "\n");
 }
 
-static void test_forward_catch_up_repeats_what_only_reads(void **state)
+static void test_forwarder_catch_up_repeats_what_only_reads(void **state)
 {
-    struct forward_test *t = *state;
+    struct forwarder_test *t = *state;
     struct play_test *p = &t->play;
     t->rules.catch_up = true;
     begin(t, RECORDING CLIENT(CALL("3", "read", "{\"token\":\"[redacted:key]\"}"))
@@ -305,9 +305,9 @@ static void test_forward_catch_up_repeats_what_only_reads(void **state)
     was_kept(t, ">" CALL("25", "read", "{\"n\":2}") "\n");
 }
 
-static void test_forward_all_sends_each_line_to_the_server(void **state)
+static void test_forwarder_all_sends_each_line_to_the_server(void **state)
 {
-    struct forward_test *t = *state;
+    struct forwarder_test *t = *state;
     struct play_test *p = &t->play;
     t->rules.all = true;
     begin(t, RECORDING);
@@ -324,9 +324,9 @@ static void test_forward_all_sends_each_line_to_the_server(void **state)
     assert_int_equal(p->misses.counts.live, 3);
 }
 
-static void test_forward_batch_is_answered_with_a_batch(void **state)
+static void test_forwarder_batch_is_answered_with_a_batch(void **state)
 {
-    struct forward_test *t = *state;
+    struct forwarder_test *t = *state;
     struct play_test *p = &t->play;
     begin_ready(t, RECORDING);
     client(p, "[" CALL("31", "read", "{\"n\":4}") "," CALL("32", "read", "{\"n\":5}") "]");
@@ -337,23 +337,23 @@ static void test_forward_batch_is_answered_with_a_batch(void **state)
     server_said(p, "[" RESULT("32", TEXT("five")) "," RESULT("31", TEXT("four")) "]\n");
 }
 
-#define forward_case(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define forwarder_case(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        forward_case(test_forward_miss_starts_the_server_and_waits_for_the_handshake),
-        forward_case(test_forward_answer_to_no_request_is_dropped),
-        forward_case(test_forward_another_revision_is_a_warning),
-        forward_case(test_forward_server_that_cannot_be_used_refuses_all_misses),
-        forward_case(test_forward_server_that_does_not_start),
-        forward_case(test_forward_server_that_ends_refuses_what_is_pending),
-        forward_case(test_forward_requests_of_the_server_get_ids_of_their_own),
-        forward_case(test_forward_cancellation_names_the_request_as_the_server_knows_it),
-        forward_case(test_forward_subscription_carries_the_id_of_the_client),
-        forward_case(test_forward_catch_up_repeats_what_only_reads),
-        forward_case(test_forward_all_sends_each_line_to_the_server),
-        forward_case(test_forward_batch_is_answered_with_a_batch),
+        forwarder_case(test_forwarder_miss_starts_the_server_and_waits_for_the_handshake),
+        forwarder_case(test_forwarder_answer_to_no_request_is_dropped),
+        forwarder_case(test_forwarder_another_revision_is_a_warning),
+        forwarder_case(test_forwarder_server_that_cannot_be_used_refuses_all_misses),
+        forwarder_case(test_forwarder_server_that_does_not_start),
+        forwarder_case(test_forwarder_server_that_ends_refuses_what_is_pending),
+        forwarder_case(test_forwarder_requests_of_the_server_get_ids_of_their_own),
+        forwarder_case(test_forwarder_cancellation_names_the_request_as_the_server_knows_it),
+        forwarder_case(test_forwarder_subscription_carries_the_id_of_the_client),
+        forwarder_case(test_forwarder_catch_up_repeats_what_only_reads),
+        forwarder_case(test_forwarder_all_sends_each_line_to_the_server),
+        forwarder_case(test_forwarder_batch_is_answered_with_a_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

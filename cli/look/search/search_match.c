@@ -1,4 +1,4 @@
-#include "cli/look/search/found.h"
+#include "cli/look/search/search_match.h"
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -10,7 +10,7 @@
 #define BEFORE 48 /* maximum bytes of context shown before a match */
 #define PIPED 116 /* maximum bytes of a match with its context, if stdout is a pipe */
 
-struct slice found_get_context(const struct found *f, size_t before, size_t after)
+struct slice search_match_get_context(const struct search_match *f, size_t before, size_t after)
 {
     struct slice text = f->text, at = f->at;
     const char *from = at.p - size_min(before, (size_t)(at.p - text.p));
@@ -23,7 +23,7 @@ struct slice found_get_context(const struct found *f, size_t before, size_t afte
     return (struct slice){from, (size_t)(to - from)};
 }
 
-void found_add_json_members(struct json_out *j, const struct found *f)
+void search_match_add_json_members(struct json_out *j, const struct search_match *f)
 {
     const struct query_message *m = f->message;
     enum call_status status = session_status_of_message(m);
@@ -39,12 +39,12 @@ void found_add_json_members(struct json_out *j, const struct found *f)
     json_out_text(j, "target", session_target_of_message(m));
     json_out_str(j, "status", status != CALL_UNKNOWN ? call_status_name(status) : NULL);
     json_out_text(j, "found", f->at);
-    json_out_text(j, "context", found_get_context(f, 100, 200));
+    json_out_text(j, "context", search_match_get_context(f, 100, 200));
 }
 
 /* Prints method and target; begins a new line if they need more than `left` columns. */
-static void print_found_subject(struct out *o, struct slice method, struct slice target,
-                                size_t left)
+static void print_method_and_target(struct out *o, struct slice method, struct slice target,
+                                    size_t left)
 {
     size_t wanted = out_width(o, method) + 1 + out_width(o, target);
     if (wanted + 2 > left) {
@@ -60,7 +60,7 @@ static void print_found_subject(struct out *o, struct slice method, struct slice
     }
 }
 
-static void print_found_title(struct out *o, const struct found *f)
+static void search_match_print_title(struct out *o, const struct search_match *f)
 {
     const struct query_message *m = f->message;
     char number[32], seq[32];
@@ -86,19 +86,19 @@ static void print_found_title(struct out *o, const struct found *f)
         size_t used = out_width(o, session) + strlen(seq) + strlen(when.s) +
                       out_width(o, slice_of(f->server)) +
                       out_width(o, slice_of(out_direction_arrow(o, to_server))) + strlen(what) + 8;
-        print_found_subject(o, method, target, o->columns > used ? o->columns - used : 0);
+        print_method_and_target(o, method, target, o->columns > used ? o->columns - used : 0);
     }
     out_end_line(o);
 }
 
 /* Prints the match with as much text before and after it as fits. */
-static void print_found_context(struct out *o, const struct found *f)
+static void search_match_print_context(struct out *o, const struct search_match *f)
 {
     struct slice at = f->at;
     bool piped = o->columns == OUT_UNLIMITED;
     size_t columns = piped ? PIPED : o->columns > 6 ? o->columns - 6 : 1;
     size_t rest = PIPED > BEFORE + at.n ? PIPED - BEFORE - at.n : 0;
-    struct slice around = found_get_context(f, BEFORE, piped ? rest : 4 * columns);
+    struct slice around = search_match_get_context(f, BEFORE, piped ? rest : 4 * columns);
     struct slice before = {around.p, (size_t)(at.p - around.p)};
     struct slice after = {at.p + at.n, (size_t)(around.p + around.n - at.p) - at.n};
     out_add_raw(o, "    ");
@@ -112,7 +112,7 @@ static void print_found_context(struct out *o, const struct found *f)
 }
 
 /* Prints the preview of a message that was found by its fields alone, as in `show`. */
-static void print_found_preview(struct out *o, const struct found *f)
+static void search_match_print_preview(struct out *o, const struct search_match *f)
 {
     const struct query_message *m = f->message;
     bool piped = o->columns == OUT_UNLIMITED;
@@ -128,11 +128,11 @@ static void print_found_preview(struct out *o, const struct found *f)
     buf_close(&b);
 }
 
-void found_print_text(struct out *o, const struct found *f)
+void search_match_print_text(struct out *o, const struct search_match *f)
 {
-    print_found_title(o, f);
+    search_match_print_title(o, f);
     if (f->at.n > 0)
-        print_found_context(o, f);
+        search_match_print_context(o, f);
     else
-        print_found_preview(o, f);
+        search_match_print_preview(o, f);
 }

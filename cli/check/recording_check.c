@@ -1,4 +1,4 @@
-#include "cli/check/checking.h"
+#include "cli/check/recording_check.h"
 
 #include "base/text.h"
 #include "cli/check/recheck.h"
@@ -12,13 +12,13 @@
 #define TEXT_SHOWN 80 /* maximum number of bytes shown of an invalid line */
 
 /* The recording being checked. */
-struct checking {
+struct recording_check {
     struct check_report *report;
     struct query *q;  /* reads the vault; NULL: the recording is a file */
     struct slice uid; /* the uid of the session */
     const struct filter *filter;
-    const struct checking_limit *limit; /* limit of the check; NULL: none */
-    int64_t started_at_us;              /* when the session began; 0 for a file */
+    const struct recording_check_limit *limit; /* limit of the check; NULL: none */
+    int64_t started_at_us;                     /* when the session began; 0 for a file */
     struct recheck recheck;
     struct buf body;                     /* owned; holds the body if the message is large */
     const struct query_message *message; /* the message being checked */
@@ -29,9 +29,9 @@ struct checking {
 
 /* Appends the invalid member, the text of an invalid line, or the error that the interposer sent
  * instead of the server. */
-static void checking_add_finding_detail(void *ctx, const struct finding_info *info, struct buf *b)
+static void recording_check_add_detail(void *ctx, const struct finding_info *info, struct buf *b)
 {
-    struct checking *c = ctx;
+    struct recording_check *c = ctx;
     struct rpc rpc;
     struct buf text = {0};
     if ((info->rule & c->broken & RULE(RULE_LARGE_RESULT)) != 0) {
@@ -51,9 +51,9 @@ static void checking_add_finding_detail(void *ctx, const struct finding_info *in
     buf_close(&text);
 }
 
-static bool checking_on_message(void *ctx, const struct query_message *m)
+static bool recording_check_on_message(void *ctx, const struct query_message *m)
 {
-    struct checking *c = ctx;
+    struct recording_check *c = ctx;
     struct slice body = {0};
     const char *error;
     if (c->limit != NULL && !c->limit->goes_on(c->limit->ctx))
@@ -75,48 +75,50 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
         c->broken |= RULE(RULE_LARGE_RESULT);
     if (c->status < 0 ||
         (filter_matches_message(c->filter, c->started_at_us, m) &&
-         !check_report_add_message(c->report, m, c->broken, checking_add_finding_detail, c)))
+         !check_report_add_message(c->report, m, c->broken, recording_check_add_detail, c)))
         c->status = MI_ENOMEM;
     return c->status == 0;
 }
 
-static bool checking_on_session_header(void *ctx, const struct query_session *s)
+static bool recording_check_set_server_name(void *ctx, const struct query_session *s)
 {
-    struct checking *c = ctx;
+    struct recording_check *c = ctx;
     check_report_set_server(c->report, s->name);
     return true;
 }
 
-static int checking_close(struct checking *c, int status)
+static int recording_check_close(struct recording_check *c, int status)
 {
     recheck_close(&c->recheck);
     buf_close(&c->body);
     return status == 0 ? c->status : status;
 }
 
-int check_recording_file(struct check_report *r, const struct filter *f, const char *path,
-                         struct buf *error)
+int recording_check_run_on_file(struct check_report *r, const struct filter *f, const char *path,
+                                struct buf *error)
 {
-    struct checking c = {.report = r, .filter = f};
+    struct recording_check c = {.report = r, .filter = f};
     recheck_open(&c.recheck);
     check_report_add_recording(r, slice_of(path), 0, 0);
-    return checking_close(
-        &c, cassette_read(path, checking_on_session_header, checking_on_message, &c, error));
+    return recording_check_close(&c, cassette_read(path, recording_check_set_server_name,
+                                                   recording_check_on_message, &c, error));
 }
 
-int check_recorded_session(struct check_report *r, const struct filter *f, struct query *q,
-                           const struct query_session *s, const struct checking_limit *limit)
+int recording_check_run_on_session(struct check_report *r, const struct filter *f, struct query *q,
+                                   const struct query_session *s,
+                                   const struct recording_check_limit *limit)
 {
-    struct checking c = {.report = r,
-                         .q = q,
-                         .uid = s->uid,
-                         .filter = f,
-                         .limit = limit,
-                         .started_at_us = s->started_at_us};
+    struct recording_check c = {.report = r,
+                                .q = q,
+                                .uid = s->uid,
+                                .filter = f,
+                                .limit = limit,
+                                .started_at_us = s->started_at_us};
     int64_t last_seq = limit != NULL ? limit->last_seq : INT64_MAX;
     recheck_open(&c.recheck);
     check_report_add_recording(r, s->uid, s->number,
                                session_get_uid_prefix(s, SESSION_UID_SHOWN).n);
     check_report_set_server(r, s->name);
-    return checking_close(&c, query_timeline(q, s->id, 1, last_seq, checking_on_message, NULL, &c));
+    return recording_check_close(
+        &c, query_timeline(q, s->id, 1, last_seq, recording_check_on_message, NULL, &c));
 }

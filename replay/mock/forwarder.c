@@ -1,10 +1,10 @@
-#include "replay/mock/forward.h"
+#include "replay/mock/forwarder.h"
 
 #include "base/grow.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "replay/mock/answer.h"
-#include "replay/mock/forward_queue.h"
+#include "replay/mock/forwarder_queue.h"
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
 #include "wire/mcp/own.h"
@@ -14,30 +14,30 @@
 
 #define TOOL_PAGES_MAX 100 /* maximum number of pages of tools/list that are read */
 
-int forward_open(struct forward **ret, const struct forward_rules *rules,
-                 const struct forward_calls *calls, void *ctx)
+int forwarder_open(struct forwarder **ret, const struct forwarder_rules *rules,
+                   const struct forwarder_callbacks *calls, void *ctx)
 {
-    struct forward *f = calloc(1, sizeof *f);
+    struct forwarder *f = calloc(1, sizeof *f);
     if (f == NULL)
         return MI_ENOMEM;
     f->rules = *rules;
     f->calls = calls;
     f->ctx = ctx;
-    f->talk.error = &f->error;
+    f->session.error = &f->error;
     *ret = f;
     return 0;
 }
 
-void forward_close(struct forward *f)
+void forwarder_close(struct forwarder *f)
 {
     if (f == NULL)
         return;
-    forward_drop_pending_requests(f);
-    for (struct forward_question *q = f->questions, *next; q != NULL; q = next) {
+    forwarder_free_all_requests(f);
+    for (struct forwarder_question *q = f->questions, *next; q != NULL; q = next) {
         next = q->next;
         free(q);
     }
-    talk_close(&f->talk);
+    live_session_close(&f->session);
     free(f->noted);
     buf_close(&f->hello);
     buf_close(&f->error);
@@ -46,42 +46,43 @@ void forward_close(struct forward *f)
     free(f);
 }
 
-bool forward_sends_everything(const struct forward *f)
+bool forwarder_sends_everything(const struct forwarder *f)
 {
     return f != NULL && f->rules.all;
 }
 
-size_t forward_pending(const struct forward *f)
+size_t forwarder_count_requests(const struct forwarder *f)
 {
     return f != NULL ? f->pending_n : 0;
 }
 
 /* ---- the first messages to the live server: the handshake, and earlier recorded requests ---- */
 
-static int forward_refuse_all_with_reason(struct conversation *s, const char *why)
+static int forwarder_refuse_all_with_reason(struct conversation *s, const char *why)
 {
-    buf_adds(&s->forward->over, why);
-    return forward_refuse_all_requests(s);
+    buf_adds(&s->forwarder->over, why);
+    return forwarder_refuse_all_requests(s);
 }
 
 /* ---- catching up ---- */
 
-static bool request_may_be_repeated(const struct forward *f, const struct rpc *m)
+static bool request_may_be_repeated(const struct forwarder *f, const struct rpc *m)
 {
     if (marks_find_in_text(m->params.text) != MARKS_NONE)
         return false; /* the sanitizer changed the request */
     if (!rpc_method_is(m, "tools/call"))
-        return talk_request_changes_nothing(m) && !rpc_method_is(m, "initialize") &&
+        return live_session_request_is_harmless(m) && !rpc_method_is(m, "initialize") &&
                !rpc_method_is(m, "ping") && !rpc_method_is(m, "server/discover") &&
                !rpc_method_is(m, "subscriptions/listen");
-    const struct talk_tool *tool = talk_find_tool(&f->talk, json_string_raw(m->name));
+    const struct live_session_tool *tool =
+        live_session_find_tool(&f->session, json_string_raw(m->name));
     return tool != NULL && tool->live && tool->reads_only;
 }
 
 /* Sends the next recorded request that may be repeated. */
-static int forward_send_next_recorded_request(struct conversation *s)
+static int forwarder_repeat_next_request(struct conversation *s)
 {
-    struct forward *f = s->forward;
+    struct forwarder *f = s->forwarder;
     struct rpc m;
     while (f->noted_at < f->noted_n) {
         const struct plan_exchange *x = plan_get_exchange(s->plan, f->noted[f->noted_at++]);
@@ -90,36 +91,36 @@ static int forward_send_next_recorded_request(struct conversation *s)
         if (st < 0 && st != MI_ENOENT)
             return st;
         if (st == 0 && rpc_read(buf_slice(&s->body), &m) == 0 && request_may_be_repeated(f, &m)) {
-            f->phase = FORWARD_CATCHING_UP;
-            return forward_send_own_request(f, buf_slice(&s->body));
+            f->phase = FORWARDER_CATCHING_UP;
+            return forwarder_send_own_request(f, buf_slice(&s->body));
         }
     }
-    return forward_send_waiting_requests(s);
+    return forwarder_send_all_queued_requests(s);
 }
 
 /* Requests a page of tools/list. cursor: JSON text; {NULL, 0} for the first page. */
-static int forward_request_tools_page(struct forward *f, struct slice meta, struct slice cursor)
+static int forwarder_request_tools_page(struct forwarder *f, struct slice meta, struct slice cursor)
 {
     struct buf b = {0};
     own_write_tools_list(&b, slice_of("0"), meta, cursor);
-    f->phase = FORWARD_LEARNING;
+    f->phase = FORWARDER_LEARNING;
     f->pages++;
-    int st = b.failed ? MI_ENOMEM : forward_send_own_request(f, buf_slice(&b));
+    int st = b.failed ? MI_ENOMEM : forwarder_send_own_request(f, buf_slice(&b));
     buf_close(&b);
     return st;
 }
 
-static int forward_continue_after_greeting(struct conversation *s, struct slice meta)
+static int forwarder_continue_after_handshake(struct conversation *s, struct slice meta)
 {
-    struct forward *f = s->forward;
+    struct forwarder *f = s->forwarder;
     if (f->rules.catch_up && f->noted_n > 0)
-        return forward_request_tools_page(f, meta, (struct slice){0});
-    return forward_send_waiting_requests(s);
+        return forwarder_request_tools_page(f, meta, (struct slice){0});
+    return forwarder_send_all_queued_requests(s);
 }
 
 /* Returns the `_meta` of a waiting request, for use in the interposer's own requests. {NULL, 0} if
  * there is none, as in older revisions. */
-static struct slice meta_of_pending_request(const struct forward *f)
+static struct slice get_meta_of_first_request(const struct forwarder *f)
 {
     struct rpc m;
     if (f->pending == NULL || rpc_read(buf_slice(&f->pending->text), &m) < 0 || !rpc_is_modern(&m))
@@ -127,28 +128,29 @@ static struct slice meta_of_pending_request(const struct forward *f)
     return m.meta.text;
 }
 
-static int forward_on_tools_answer(struct conversation *s, const struct rpc *answer)
+static int forwarder_on_tools_list_answer(struct conversation *s, const struct rpc *answer)
 {
-    struct forward *f = s->forward;
+    struct forwarder *f = s->forwarder;
     struct json_value cursor = json_get(answer->result, "nextCursor");
-    int st = answer->kind == RPC_RESULT ? talk_add_tools(&f->talk, answer->result, true) : 0;
+    int st =
+        answer->kind == RPC_RESULT ? live_session_add_tools(&f->session, answer->result, true) : 0;
     if (st < 0)
         return st;
     if (answer->kind == RPC_RESULT && cursor.type == JSON_STRING && f->pages < TOOL_PAGES_MAX)
-        return forward_request_tools_page(f, meta_of_pending_request(f), cursor.text);
-    return forward_send_next_recorded_request(s);
+        return forwarder_request_tools_page(f, get_meta_of_first_request(f), cursor.text);
+    return forwarder_repeat_next_request(s);
 }
 
 /* ---- the handshake ---- */
 
 /* Sends the client's initialize, with the recorded revision. */
-static int forward_send_initialize(struct conversation *s)
+static int forwarder_send_initialize(struct conversation *s)
 {
-    struct forward *f = s->forward;
+    struct forwarder *f = s->forwarder;
     struct rpc m;
     const char *recorded = plan_get_version(s->plan, false);
     if (f->hello.n == 0 || rpc_read(buf_slice(&f->hello), &m) < 0)
-        return forward_continue_after_greeting(s, (struct slice){0});
+        return forwarder_continue_after_handshake(s, (struct slice){0});
     struct slice version = json_get(m.params, "protocolVersion").text, all = m.text;
     struct buf b = {0};
     if (recorded[0] == '\0' || version.p == NULL) {
@@ -158,26 +160,26 @@ static int forward_send_initialize(struct conversation *s)
         text_append_json(&b, slice_of(recorded));
         buf_add(&b, version.p + version.n, (size_t)(all.p + all.n - version.p) - version.n);
     }
-    f->phase = FORWARD_GREETING;
-    int st = b.failed ? MI_ENOMEM : forward_send_own_request(f, buf_slice(&b));
+    f->phase = FORWARDER_GREETING;
+    int st = b.failed ? MI_ENOMEM : forwarder_send_own_request(f, buf_slice(&b));
     buf_close(&b);
     return st;
 }
 
-static int forward_on_initialize_answer(struct conversation *s, const struct rpc *answer)
+static int forwarder_on_initialize_answer(struct conversation *s, const struct rpc *answer)
 {
-    struct forward *f = s->forward;
+    struct forwarder *f = s->forwarder;
     struct buf b = {0};
     const char *recorded = plan_get_version(s->plan, false);
     struct slice version = json_string_raw(json_get(answer->result, "protocolVersion"));
     if (answer->kind != RPC_RESULT) {
-        struct buf *why = &s->forward->over;
+        struct buf *why = &s->forwarder->over;
         if (!rpc_is_interposer_error(answer))
-            return forward_refuse_all_with_reason(s, "the live server rejected initialize");
+            return forwarder_refuse_all_with_reason(s, "the live server rejected initialize");
         /* The proxy in front of the server made this error, because the server has ended. */
         buf_adds(why, "the live server did not answer initialize: ");
         json_unescape(why, json_string_raw(answer->error_message));
-        return forward_refuse_all_requests(s);
+        return forwarder_refuse_all_requests(s);
     }
     if (recorded[0] != '\0' && !json_key_is(version, recorded))
         log_warn("the live server uses another revision than the recorded one: recorded=%s "
@@ -186,67 +188,68 @@ static int forward_on_initialize_answer(struct conversation *s, const struct rpc
     own_write_initialized_message(&b);
     int st = b.failed ? MI_ENOMEM : f->calls->send(f->ctx, buf_slice(&b));
     buf_close(&b);
-    return st < 0 ? st : forward_continue_after_greeting(s, (struct slice){0});
+    return st < 0 ? st : forwarder_continue_after_handshake(s, (struct slice){0});
 }
 
 /* Starts the server. The client's first request waits in the list until the server is ready. */
-static int forward_start_server(struct conversation *s, bool modern)
+static int forwarder_start_server(struct conversation *s, bool modern)
 {
-    struct forward *f = s->forward;
+    struct forwarder *f = s->forwarder;
     int st = f->calls->start(f->ctx);
     if (st == MI_EIO)
-        return forward_refuse_all_with_reason(s, "the live server could not be started");
+        return forwarder_refuse_all_with_reason(s, "the live server could not be started");
     if (st < 0)
         return st;
     if (f->rules.all)
-        return forward_send_waiting_requests(s);
-    return modern ? forward_continue_after_greeting(s, meta_of_pending_request(f))
-                  : forward_send_initialize(s);
+        return forwarder_send_all_queued_requests(s);
+    return modern ? forwarder_continue_after_handshake(s, get_meta_of_first_request(f))
+                  : forwarder_send_initialize(s);
 }
 
 /* Handles the answer to a request of the mock server's own. */
-static int forward_on_answer_to_own_request(struct conversation *s, const struct rpc *answer)
+static int forwarder_on_answer_to_own_request(struct conversation *s, const struct rpc *answer)
 {
-    switch (s->forward->phase) {
-    case FORWARD_GREETING:
-        return forward_on_initialize_answer(s, answer);
-    case FORWARD_LEARNING:
-        return forward_on_tools_answer(s, answer);
-    default: /* FORWARD_CATCHING_UP: the answer is ignored */
-        return forward_send_next_recorded_request(s);
+    switch (s->forwarder->phase) {
+    case FORWARDER_GREETING:
+        return forwarder_on_initialize_answer(s, answer);
+    case FORWARDER_LEARNING:
+        return forwarder_on_tools_list_answer(s, answer);
+    default: /* FORWARDER_CATCHING_UP: the answer is ignored */
+        return forwarder_repeat_next_request(s);
     }
 }
 
 /* ---- the client's requests ---- */
 
-int forward_request(struct conversation *s, const struct rpc *live, struct mock_batch *batch)
+int forwarder_send_or_queue_request(struct conversation *s, const struct rpc *live,
+                                    struct mock_batch *batch)
 {
-    struct forward *f = s->forward;
-    struct forward_pending *p = forward_add_request(s, live, batch);
+    struct forwarder *f = s->forwarder;
+    struct forwarder_request *p = forwarder_add_request_to_list(s, live, batch);
     if (p == NULL)
         return MI_ENOMEM;
-    if (f->phase == FORWARD_READY)
-        return forward_send_pending_request(s, p, live->text);
-    if (f->phase == FORWARD_OVER)
-        return forward_refuse_all_requests(s);
+    if (f->phase == FORWARDER_READY)
+        return forwarder_send_queued_request(s, p, live->text);
+    if (f->phase == FORWARDER_OVER)
+        return forwarder_refuse_all_requests(s);
     buf_slice_add(&p->text, live->text);
     if (p->text.failed)
         return MI_ENOMEM;
-    return f->phase == FORWARD_NOT_STARTED ? forward_start_server(s, rpc_is_modern(live)) : 0;
+    return f->phase == FORWARDER_NOT_STARTED ? forwarder_start_server(s, rpc_is_modern(live)) : 0;
 }
 
-int forward_copy_initialize_request(struct conversation *s, const struct rpc *live)
+int forwarder_copy_initialize(struct conversation *s, const struct rpc *live)
 {
-    struct buf *b = &s->forward->hello;
+    struct buf *b = &s->forwarder->hello;
     buf_clear(b);
     buf_slice_add(b, live->text);
     return b->failed ? MI_ENOMEM : 0;
 }
 
-int forward_add_catch_up_exchange(struct conversation *s, uint32_t exchange)
+int forwarder_add_catch_up_exchange(struct conversation *s, uint32_t exchange)
 {
-    struct forward *f = s->forward;
-    if (!f->rules.catch_up || f->phase != FORWARD_NOT_STARTED)
+    struct forwarder *f = s->forwarder;
+    if (!f->rules.catch_up || f->phase != FORWARDER_NOT_STARTED)
         return 0;
     if (!GROW(f->noted, f->noted_n, f->noted_cap))
         return MI_ENOMEM;
@@ -256,56 +259,56 @@ int forward_add_catch_up_exchange(struct conversation *s, uint32_t exchange)
 
 /* ---- the client's other messages ---- */
 
-static int forward_cancellation(struct conversation *s, const struct rpc *live)
+static int forwarder_send_client_cancellation(struct conversation *s, const struct rpc *live)
 {
-    struct forward *f = s->forward;
+    struct forwarder *f = s->forwarder;
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
     if (live->request_id.type != JSON_NUMBER && live->request_id.type != JSON_STRING)
         return 0;
     buf_clear(&s->key);
     rpc_id_key(&s->key, live->request_id);
-    struct forward_pending *p = f->pending;
+    struct forwarder_request *p = f->pending;
     while (p != NULL && !slice_eq(p->key, buf_slice(&s->key)))
         p = p->next;
     if (p != NULL)
         p->cancelled = true;
     if (p == NULL || p->number == 0)
         return 0; /* nothing to cancel at the server: the request was answered, or not sent yet */
-    with[REWRITE_REQUEST_ID] = forward_format_number(p->number, text);
-    int st = forward_record_message(s, true, live->text);
-    return st < 0 ? st : forward_send_message(f, live->text, with);
+    with[REWRITE_REQUEST_ID] = forwarder_format_number(p->number, text);
+    int st = forwarder_record_message(s, true, live->text);
+    return st < 0 ? st : forwarder_send_message(f, live->text, with);
 }
 
-int forward_notification(struct conversation *s, const struct rpc *live)
+int forwarder_send_client_notification(struct conversation *s, const struct rpc *live)
 {
-    struct forward *f = s->forward;
-    if (f->phase != FORWARD_READY)
+    struct forwarder *f = s->forwarder;
+    if (f->phase != FORWARDER_READY)
         return 0;
     if (rpc_method_is(live, "notifications/cancelled"))
-        return forward_cancellation(s, live);
+        return forwarder_send_client_cancellation(s, live);
     if (!f->rules.all && rpc_method_is(live, "notifications/initialized"))
         return 0; /* the mock server has already sent an initialized notification to the server */
-    int st = forward_record_message(s, true, live->text);
+    int st = forwarder_record_message(s, true, live->text);
     return st < 0 ? st : f->calls->send(f->ctx, live->text);
 }
 
-int forward_answer_to_live_server(struct conversation *s, const struct rpc *live)
+int forwarder_send_client_answer(struct conversation *s, const struct rpc *live)
 {
-    struct forward *f = s->forward;
-    struct forward_question **at = &f->questions;
+    struct forwarder *f = s->forwarder;
+    struct forwarder_question **at = &f->questions;
     struct slice with[REWRITE_COUNT] = {0};
     while (*at != NULL && !rpc_id_equals_number(live->id, (*at)->number))
         at = &(*at)->next;
-    struct forward_question *q = *at;
+    struct forwarder_question *q = *at;
     if (q == NULL)
         return 0;
     *at = q->next;
     f->questions_n--;
     with[REWRITE_ID] = (struct slice){q->id, q->id_n};
-    int st = f->phase == FORWARD_READY ? forward_record_message(s, true, live->text) : 0;
-    if (st == 0 && f->phase != FORWARD_OVER)
-        st = forward_send_message(f, live->text, with);
+    int st = f->phase == FORWARDER_READY ? forwarder_record_message(s, true, live->text) : 0;
+    if (st == 0 && f->phase != FORWARDER_OVER)
+        st = forwarder_send_message(f, live->text, with);
     free(q);
     return st;
 }
@@ -314,15 +317,15 @@ int forward_answer_to_live_server(struct conversation *s, const struct rpc *live
 
 /* Sends a request of the live server to the client, with a new id, because the live server's id may
  * equal the id of a recorded request. */
-static int forward_on_server_request(struct conversation *s, const struct rpc *m)
+static int forwarder_on_server_request(struct conversation *s, const struct rpc *m)
 {
-    struct forward *f = s->forward;
+    struct forwarder *f = s->forwarder;
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
     if (f->questions_n == CONVERSATION_OPEN_MAX)
         /* the request is dropped, because the client does not answer requests of the server */
         return 0;
-    struct forward_question *q = malloc(sizeof *q + m->id.text.n);
+    struct forwarder_question *q = malloc(sizeof *q + m->id.text.n);
     if (q == NULL)
         return MI_ENOMEM;
     memcpy(q->id, m->id.text.p, m->id.text.n);
@@ -331,101 +334,101 @@ static int forward_on_server_request(struct conversation *s, const struct rpc *m
     q->next = f->questions;
     f->questions = q;
     f->questions_n++;
-    with[REWRITE_ID] = forward_format_number(q->number, text);
+    with[REWRITE_ID] = forwarder_format_number(q->number, text);
     buf_clear(&s->out);
     int st = rewrite_message(&s->out, m->text, with);
-    if (st == 0 && f->phase == FORWARD_READY)
-        st = forward_record_message(s, false, buf_slice(&s->out));
+    if (st == 0 && f->phase == FORWARDER_READY)
+        st = forwarder_record_message(s, false, buf_slice(&s->out));
     return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
 }
 
-static const struct forward_pending *find_forwarded_request(const struct forward *f,
-                                                            struct json_value id)
+static const struct forwarder_request *find_forwarded_request(const struct forwarder *f,
+                                                              struct json_value id)
 {
-    const struct forward_pending *p = f->pending;
+    const struct forwarder_request *p = f->pending;
     while (p != NULL && (p->number == 0 || !rpc_id_equals_number(id, p->number)))
         p = p->next;
     return p;
 }
 
-static int forward_on_answer(struct conversation *s, const struct rpc *m)
+static int forwarder_on_server_answer(struct conversation *s, const struct rpc *m)
 {
-    struct forward *f = s->forward;
+    struct forwarder *f = s->forwarder;
     struct slice with[REWRITE_COUNT] = {0};
     if (f->own != 0 && rpc_id_equals_number(m->id, f->own)) {
         f->own = 0;
-        return forward_on_answer_to_own_request(s, m);
+        return forwarder_on_answer_to_own_request(s, m);
     }
-    const struct forward_pending *found = find_forwarded_request(f, m->id);
+    const struct forwarder_request *found = find_forwarded_request(f, m->id);
     if (found == NULL)
         return 0; /* the client's request was already answered */
-    struct forward_pending *p = forward_take_pending_request(f, found->number);
+    struct forwarder_request *p = forwarder_remove_request_by_number(f, found->number);
     if (rpc_is_interposer_error(m)) /* the proxy in front of the server made this answer */
-        forward_report_unanswered(s, p);
+        forwarder_report_unanswered(s, p);
     with[REWRITE_ID] = with[REWRITE_SUBSCRIPTION] = p->id;
     buf_clear(&s->out);
     int st = rewrite_message(&s->out, m->text, with);
     if (st == 0)
-        st = forward_record_message(s, false, buf_slice(&s->out));
+        st = forwarder_record_message(s, false, buf_slice(&s->out));
     if (st == 0)
         st = mock_send_answer(s, p->batch, buf_slice(&s->out));
-    int ended = forward_free_request(s, p);
+    int ended = forwarder_free_request(s, p);
     return st < 0 ? st : ended;
 }
 
 /* Sends a notification of the server to the client. Replaces the id that the notification contains:
  * the id of a subscription, of another request of the client, or of a request of the server. */
-static int forward_on_notification(struct conversation *s, const struct rpc *m)
+static int forwarder_on_server_notification(struct conversation *s, const struct rpc *m)
 {
-    struct forward *f = s->forward;
+    struct forwarder *f = s->forwarder;
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
-    const struct forward_pending *p =
+    const struct forwarder_request *p =
         find_forwarded_request(f, message_get_value_to_rewrite(m->text, REWRITE_SUBSCRIPTION));
-    if (f->phase != FORWARD_READY)
+    if (f->phase != FORWARDER_READY)
         return 0;
     if (p != NULL)
         with[REWRITE_SUBSCRIPTION] = p->id;
     if (rpc_method_is(m, "notifications/cancelled")) {
-        const struct forward_question *q = f->questions;
+        const struct forwarder_question *q = f->questions;
         while (q != NULL && !slice_eq((struct slice){q->id, q->id_n}, m->request_id.text))
             q = q->next;
         p = find_forwarded_request(f, m->request_id);
-        with[REWRITE_REQUEST_ID] = q != NULL   ? forward_format_number(q->number, text)
+        with[REWRITE_REQUEST_ID] = q != NULL   ? forwarder_format_number(q->number, text)
                                    : p != NULL ? p->id
                                                : (struct slice){0};
     }
     buf_clear(&s->out);
     int st = rewrite_message(&s->out, m->text, with);
     if (st == 0)
-        st = forward_record_message(s, false, buf_slice(&s->out));
+        st = forwarder_record_message(s, false, buf_slice(&s->out));
     return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
 }
 
-int forward_handle_line(struct conversation *s, struct slice line)
+int forwarder_handle_server_line(struct conversation *s, struct slice line)
 {
     struct rpc m;
     if (rpc_read(line, &m) < 0)
         return 0;
     switch (m.kind) {
     case RPC_REQUEST:
-        return forward_on_server_request(s, &m);
+        return forwarder_on_server_request(s, &m);
     case RPC_RESULT:
     case RPC_ERROR:
-        return forward_on_answer(s, &m);
+        return forwarder_on_server_answer(s, &m);
     case RPC_NOTIFICATION:
-        return forward_on_notification(s, &m);
+        return forwarder_on_server_notification(s, &m);
     default:
         return 0;
     }
 }
 
-int forward_on_server_ended(struct conversation *s)
+int forwarder_on_server_ended(struct conversation *s)
 {
-    struct forward *f = s->forward;
-    if (f->phase == FORWARD_OVER)
+    struct forwarder *f = s->forwarder;
+    if (f->phase == FORWARDER_OVER)
         return 0;
     buf_adds(&f->over, "the live server ");
     f->calls->end_text(f->ctx, &f->over);
-    return forward_refuse_all_requests(s);
+    return forwarder_refuse_all_requests(s);
 }

@@ -1,4 +1,4 @@
-/* forward.h - sends requests that were not recorded to a live server, and the server's answers to
+/* forwarder.h - sends requests that were not recorded to a live server, and the server's answers to
  * the client.
  *
  * Start     the server is started for the first unrecorded request. It gets the client's
@@ -20,14 +20,14 @@
  *           started, rejects the handshake or ends is not such an error: requests for it get error
  *           answers.
  * Blocks    never, except on the source. */
-#ifndef MI_REPLAY_MOCK_FORWARD_H
-#define MI_REPLAY_MOCK_FORWARD_H
+#ifndef MI_REPLAY_MOCK_FORWARDER_H
+#define MI_REPLAY_MOCK_FORWARDER_H
 
 #include "replay/mock/state.h"
 
-struct forward;
+struct forwarder;
 
-struct forward_calls {
+struct forwarder_callbacks {
     /* Starts the server. Returns 0, or MI_EIO after logging the reason. */
     int (*start)(void *ctx);
     /* Queues a line for the server, given without its newline. Returns 0 or MI_ENOMEM. */
@@ -39,37 +39,37 @@ struct forward_calls {
     void (*end_text)(void *ctx, struct buf *b);
 };
 
-struct forward_rules {
+struct forwarder_rules {
     bool all; /* send everything to the live server; there is no recording */
     bool catch_up;
 };
 
-MI_MUST int forward_open(struct forward **ret, const struct forward_rules *rules,
-                         const struct forward_calls *calls, void *ctx);
-void forward_close(struct forward *f); /* the argument may be NULL */
+MI_MUST int forwarder_open(struct forwarder **ret, const struct forwarder_rules *rules,
+                           const struct forwarder_callbacks *calls, void *ctx);
+void forwarder_close(struct forwarder *f); /* the argument may be NULL */
 /* Whether everything goes to the live server; false if f is NULL. */
-bool forward_sends_everything(const struct forward *f);
+bool forwarder_sends_everything(const struct forwarder *f);
 /* returns the number of unanswered requests; f NULL: 0 */
-size_t forward_pending(const struct forward *f);
+size_t forwarder_count_requests(const struct forwarder *f);
 
 /* ---- lines of the client ---- */
 
 /* Stores the client's initialize, which is answered from the recording. */
-MI_MUST int forward_copy_initialize_request(struct conversation *s, const struct rpc *live);
+MI_MUST int forwarder_copy_initialize(struct conversation *s, const struct rpc *live);
 /* Stores which recorded exchange has answered a request. */
-MI_MUST int forward_add_catch_up_exchange(struct conversation *s, uint32_t exchange);
+MI_MUST int forwarder_add_catch_up_exchange(struct conversation *s, uint32_t exchange);
 /* Sends a request to the live server, which must answer it. */
-MI_MUST int forward_request(struct conversation *s, const struct rpc *live,
-                            struct mock_batch *batch);
-MI_MUST int forward_notification(struct conversation *s, const struct rpc *live);
+MI_MUST int forwarder_send_or_queue_request(struct conversation *s, const struct rpc *live,
+                                            struct mock_batch *batch);
+MI_MUST int forwarder_send_client_notification(struct conversation *s, const struct rpc *live);
 /* Sends the client's answer if it answers a request of the live server; drops it otherwise. */
-MI_MUST int forward_answer_to_live_server(struct conversation *s, const struct rpc *live);
+MI_MUST int forwarder_send_client_answer(struct conversation *s, const struct rpc *live);
 
 /* ---- the live server ---- */
 
 /* Handles a line of the server, without its newline. */
-MI_MUST int forward_handle_line(struct conversation *s, struct slice line);
+MI_MUST int forwarder_handle_server_line(struct conversation *s, struct slice line);
 /* Call this function when the server has ended: its pending requests get errors. */
-MI_MUST int forward_on_server_ended(struct conversation *s);
+MI_MUST int forwarder_on_server_ended(struct conversation *s);
 
 #endif

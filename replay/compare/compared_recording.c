@@ -1,4 +1,4 @@
-#include "replay/compare/side.h"
+#include "replay/compare/compared_recording.h"
 
 #include "replay/plan/load.h"
 
@@ -7,24 +7,24 @@
 #define LOAD_MESSAGES 128 /* maximum number of messages added to the plan in one step */
 #define LIST_CALLS 4096   /* maximum number of calls listed in one step */
 
-void side_close(struct side *s)
+void compared_recording_close(struct compared_recording *s)
 {
     plan_close(s->plan);
     free(s->exchange);
     free(s->call);
     buf_close(&s->request);
     buf_close(&s->answer);
-    *s = (struct side){0};
+    *s = (struct compared_recording){0};
 }
 
 /* Returns the target of a topic; empty for tasks, because the server generates their ids. */
-static struct slice get_comparable_target(const struct plan_topic *t)
+static struct slice get_target_unless_task_id(const struct plan_topic *t)
 {
     return slice_begins(t->method, "tasks/") ? (struct slice){"", 0} : t->target;
 }
 
-static int side_add_calls_to_list(struct side *s, const struct diff_rules *rules,
-                                  struct intern *topics)
+static int compared_recording_list_calls(struct compared_recording *s,
+                                         const struct diff_rules *rules, struct intern *topics)
 {
     uint32_t n = plan_count_exchanges(s->plan),
              end = n - s->listed < LIST_CALLS ? n : s->listed + LIST_CALLS;
@@ -38,7 +38,7 @@ static int side_add_calls_to_list(struct side *s, const struct diff_rules *rules
     for (; st == 0 && s->listed < end; s->listed++) {
         const struct plan_exchange *x = plan_get_exchange(s->plan, s->listed);
         const struct plan_topic *t = plan_get_topic(s->plan, x->topic);
-        struct slice target = get_comparable_target(t);
+        struct slice target = get_target_unless_task_id(t);
         if ((slice_is(t->method, "ping") && x->status == CALL_OK) ||
             (rules->takes != NULL && !rules->takes(rules->ctx, t->method, target)))
             continue;
@@ -56,30 +56,31 @@ static int side_add_calls_to_list(struct side *s, const struct diff_rules *rules
     return st;
 }
 
-int side_open(struct side *s, struct source *source, const struct diff_rules *rules)
+int compared_recording_open(struct compared_recording *s, struct source *source,
+                            const struct diff_rules *rules)
 {
-    *s = (struct side){.source = source};
+    *s = (struct compared_recording){.source = source};
     return plan_open(&s->plan, &rules->canon);
 }
 
-int side_load_next_chunk(struct side *s, const struct diff_rules *rules, struct intern *topics,
-                         bool *ret_done)
+int compared_recording_load_next_part(struct compared_recording *s, const struct diff_rules *rules,
+                                      struct intern *topics, bool *ret_done)
 {
     *ret_done = false;
     if (!plan_is_finished(s->plan))
         return plan_load(s->plan, s->source, LOAD_MESSAGES, &s->request);
-    int st = side_add_calls_to_list(s, rules, topics);
+    int st = compared_recording_list_calls(s, rules, topics);
     *ret_done = st == 0 && s->listed == plan_count_exchanges(s->plan);
     return st;
 }
 
-struct diff_call side_get_call(const struct side *s, uint32_t call)
+struct diff_call compared_recording_get_call(const struct compared_recording *s, uint32_t call)
 {
     const struct plan_exchange *x = plan_get_exchange(s->plan, s->exchange[call]);
     const struct plan_topic *t = plan_get_topic(s->plan, x->topic);
     return (struct diff_call){
         .method = t->method,
-        .target = get_comparable_target(t),
+        .target = get_target_unless_task_id(t),
         .seq = source_seq_in_session(x->place),
         .place = x->place,
         .answer = x->answer != PLAN_NONE ? plan_get_step(s->plan, x->answer)->place : 0,
@@ -89,15 +90,15 @@ struct diff_call side_get_call(const struct side *s, uint32_t call)
     };
 }
 
-int side_read_request(struct side *s, uint32_t call, struct rpc *ret)
+int compared_recording_read_request(struct compared_recording *s, uint32_t call, struct rpc *ret)
 {
     return plan_read_request(s->plan, s->source, s->exchange[call], &s->request, ret);
 }
 
-int side_read_answer(struct side *s, uint32_t call, struct rpc *ret)
+int compared_recording_read_answer(struct compared_recording *s, uint32_t call, struct rpc *ret)
 {
     buf_clear(&s->answer);
-    int st = source_read_body(s->source, side_get_call(s, call).answer, &s->answer);
+    int st = source_read_body(s->source, compared_recording_get_call(s, call).answer, &s->answer);
     if (st < 0)
         return st;
     bool valid = rpc_read(buf_slice(&s->answer), ret) == 0 &&

@@ -1,5 +1,5 @@
 /* Values that were given as text get the type that the tool's inputSchema wants. */
-#include "cli/send/typing.h"
+#include "cli/send/argument_json.h"
 
 #include "tests/support/unit.h"
 
@@ -29,7 +29,7 @@ static void check(const char *words, const char *want)
     char *copy = strdup(words), *rest = copy;
     for (char *word; (word = strtok_r(rest, " ", &rest)) != NULL;)
         assert_int_equal(cli_value_add_word(&l, word, false, &error), 0);
-    typing_write_arguments(&out, schema(), &l);
+    argument_json_append_object(&out, schema(), &l);
     if (strcmp(buf_str(&out), want) != 0)
         fail_msg("%s: got '%s', wanted '%s'", words, buf_str(&out), want);
     cli_value_close(&l);
@@ -38,7 +38,7 @@ static void check(const char *words, const char *want)
     free(copy);
 }
 
-static void test_typing_text_gets_the_type_of_the_schema(void **state)
+static void test_argument_json_text_gets_the_type_of_the_schema(void **state)
 {
     (void)state;
     check("s=3 i=3 n=3.5 b=true", "{\"s\":\"3\",\"i\":3,\"n\":3.5,\"b\":true}");
@@ -50,7 +50,7 @@ static void test_typing_text_gets_the_type_of_the_schema(void **state)
     check("abc=3", "{\"abc\":3}");
 }
 
-static void test_typing_text_stays_text_where_the_schema_allows_it(void **state)
+static void test_argument_json_text_stays_text_where_the_schema_allows_it(void **state)
 {
     (void)state;
     check("any=3", "{\"any\":\"3\"}");
@@ -59,14 +59,14 @@ static void test_typing_text_stays_text_where_the_schema_allows_it(void **state)
     check("maybe_i=null", "{\"maybe_i\":null}");
 }
 
-static void test_typing_json_stays_as_it_is(void **state)
+static void test_argument_json_json_stays_as_it_is(void **state)
 {
     (void)state;
     check("s:=3 any:={\"x\":1.0} maybe:=null s2:=\"@x\"",
           "{\"s\":3,\"any\":{\"x\":1.0},\"maybe\":null,\"s2\":\"@x\"}");
 }
 
-static void test_typing_arrays_are_one_value_or_several(void **state)
+static void test_argument_json_arrays_are_one_value_or_several(void **state)
 {
     (void)state;
     check("list=a", "{\"list\":[\"a\"]}");
@@ -79,7 +79,7 @@ static void test_typing_arrays_are_one_value_or_several(void **state)
 }
 
 /* The check of all arguments reports them. */
-static void test_typing_values_that_do_not_fit_keep_the_likely_type(void **state)
+static void test_argument_json_values_that_do_not_fit_keep_the_likely_type(void **state)
 {
     (void)state;
     check("i=x", "{\"i\":\"x\"}");
@@ -88,23 +88,23 @@ static void test_typing_values_that_do_not_fit_keep_the_likely_type(void **state
     check("short=123", "{\"short\":\"123\"}");
 }
 
-static void test_typing_unknown_names_are_those_of_a_schema_that_lists_its_own(void **state)
+static void test_argument_json_unknown_names_are_those_of_a_schema_that_lists_its_own(void **state)
 {
     (void)state;
     static const char closed[] = "{\"properties\":{\"a\":{}},\"additionalProperties\": false}";
     static const char open[] = "{\"properties\":{\"a\":{}},\"additionalProperties\":true}";
     struct json_value none = {0}, any = {JSON_OBJECT, slice_of("{\"type\":\"object\"}")};
-    assert_true(typing_argument_is_undeclared(schema(), slice_of("sx")));
-    assert_false(typing_argument_is_undeclared(schema(), slice_of("s")));
-    assert_false(typing_argument_is_undeclared(schema(), slice_of("abc")));
-    assert_false(typing_argument_is_undeclared((struct json_value){JSON_OBJECT, slice_of(open)},
-                                               slice_of("x")));
-    assert_true(typing_argument_is_undeclared((struct json_value){JSON_OBJECT, slice_of(closed)},
-                                              slice_of("x")));
-    assert_false(typing_argument_is_undeclared((struct json_value){JSON_OBJECT, slice_of(closed)},
-                                               slice_of("a")));
-    assert_false(typing_argument_is_undeclared(none, slice_of("x")));
-    assert_false(typing_argument_is_undeclared(any, slice_of("x")));
+    assert_true(argument_json_name_is_undeclared(schema(), slice_of("sx")));
+    assert_false(argument_json_name_is_undeclared(schema(), slice_of("s")));
+    assert_false(argument_json_name_is_undeclared(schema(), slice_of("abc")));
+    assert_false(argument_json_name_is_undeclared((struct json_value){JSON_OBJECT, slice_of(open)},
+                                                  slice_of("x")));
+    assert_true(argument_json_name_is_undeclared((struct json_value){JSON_OBJECT, slice_of(closed)},
+                                                 slice_of("x")));
+    assert_false(argument_json_name_is_undeclared(
+        (struct json_value){JSON_OBJECT, slice_of(closed)}, slice_of("a")));
+    assert_false(argument_json_name_is_undeclared(none, slice_of("x")));
+    assert_false(argument_json_name_is_undeclared(any, slice_of("x")));
 }
 
 static void check_param(const char *method, const char *word, const char *want)
@@ -112,14 +112,14 @@ static void check_param(const char *method, const char *word, const char *want)
     struct cli_value_list l = {0};
     struct buf out = {0}, error = {0};
     assert_int_equal(cli_value_add_word(&l, word, false, &error), 0);
-    typing_write_param(&out, method, &l.list[0]);
+    argument_json_append_param(&out, method, &l.list[0]);
     assert_string_equal(buf_str(&out), want);
     cli_value_close(&l);
     buf_close(&out);
     buf_close(&error);
 }
 
-static void test_typing_params_of_other_methods_have_the_types_of_the_protocol(void **state)
+static void test_argument_json_params_of_other_methods_have_the_types_of_the_protocol(void **state)
 {
     (void)state;
     check_param("resources/read", "uri=7", "\"7\"");
@@ -133,13 +133,13 @@ static void test_typing_params_of_other_methods_have_the_types_of_the_protocol(v
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_typing_text_gets_the_type_of_the_schema),
-        cmocka_unit_test(test_typing_text_stays_text_where_the_schema_allows_it),
-        cmocka_unit_test(test_typing_json_stays_as_it_is),
-        cmocka_unit_test(test_typing_arrays_are_one_value_or_several),
-        cmocka_unit_test(test_typing_values_that_do_not_fit_keep_the_likely_type),
-        cmocka_unit_test(test_typing_unknown_names_are_those_of_a_schema_that_lists_its_own),
-        cmocka_unit_test(test_typing_params_of_other_methods_have_the_types_of_the_protocol),
+        cmocka_unit_test(test_argument_json_text_gets_the_type_of_the_schema),
+        cmocka_unit_test(test_argument_json_text_stays_text_where_the_schema_allows_it),
+        cmocka_unit_test(test_argument_json_json_stays_as_it_is),
+        cmocka_unit_test(test_argument_json_arrays_are_one_value_or_several),
+        cmocka_unit_test(test_argument_json_values_that_do_not_fit_keep_the_likely_type),
+        cmocka_unit_test(test_argument_json_unknown_names_are_those_of_a_schema_that_lists_its_own),
+        cmocka_unit_test(test_argument_json_params_of_other_methods_have_the_types_of_the_protocol),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

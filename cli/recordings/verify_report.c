@@ -1,14 +1,14 @@
-#include "cli/recordings/verified.h"
+#include "cli/recordings/verify_report.h"
 
 #include "base/text.h"
 #include "wire/json/text.h"
 
-void verified_close(struct verified *v)
+void verify_report_close(struct verify_report *v)
 {
     buf_close(&v->json);
 }
 
-static uint64_t count_verified_requests(const struct verified *v)
+static uint64_t verify_report_count_requests(const struct verify_report *v)
 {
     uint64_t n = 0;
     for (int i = 0; i < VERIFY_VERDICTS; i++)
@@ -16,7 +16,7 @@ static uint64_t count_verified_requests(const struct verified *v)
     return n;
 }
 
-bool verified_has_differences(const struct verified *v)
+bool verify_report_has_differences(const struct verify_report *v)
 {
     return v->counts[VERIFY_CHANGED] + v->counts[VERIFY_SCHEMA] + v->counts[VERIFY_GONE] +
                v->counts[VERIFY_SILENT] >
@@ -25,7 +25,7 @@ bool verified_has_differences(const struct verified *v)
 
 /* Resolves the escapes in the text between the quotes of a JSON string. Returns {NULL, 0} for
  * {NULL, 0}. */
-static struct slice verified_unescape(struct buf *plain, struct slice raw)
+static struct slice unescape_json_string(struct buf *plain, struct slice raw)
 {
     buf_clear(plain);
     if (raw.p == NULL)
@@ -41,7 +41,7 @@ static size_t count_listed_differences(const struct verify_result *one)
 
 /* ---- JSON ---- */
 
-static void json_add_differences(struct json_out *j, const struct verify_result *one)
+static void add_differences_as_json(struct json_out *j, const struct verify_result *one)
 {
     json_out_uint(j, "differences_n", one->differences);
     json_out_array(j, "differences");
@@ -49,23 +49,23 @@ static void json_add_differences(struct json_out *j, const struct verify_result 
         const struct verify_difference *d = &one->difference[i];
         json_out_object(j, NULL);
         json_out_text(j, "pointer", d->pointer);
-        json_out_text(j, "recorded", text_prefix(d->recorded, VERIFIED_VALUE_MAX));
-        json_out_text(j, "live", text_prefix(d->live, VERIFIED_VALUE_MAX));
+        json_out_text(j, "recorded", text_prefix(d->recorded, VERIFY_REPORT_VALUE_MAX));
+        json_out_text(j, "live", text_prefix(d->live, VERIFY_REPORT_VALUE_MAX));
         json_out_end(j);
     }
     json_out_end(j);
 }
 
-static void verified_add_json(struct buf *b, const struct verify_result *one)
+static void verify_report_add_result_json(struct buf *b, const struct verify_result *one)
 {
     struct buf plain = {0};
     struct json_out j = json_out_continue_list(b);
     json_out_whitespace(&j, "\n");
     json_out_object(&j, NULL);
     json_out_int(&j, "seq", one->seq);
-    json_out_text(&j, "method", verified_unescape(&plain, one->method));
+    json_out_text(&j, "method", unescape_json_string(&plain, one->method));
     b->failed |= plain.failed;
-    json_out_text(&j, "target", verified_unescape(&plain, one->target));
+    json_out_text(&j, "target", unescape_json_string(&plain, one->target));
     b->failed |= plain.failed;
     json_out_str(&j, "verdict", verify_verdict_name(one->verdict));
     if (one->reason != NULL)
@@ -75,13 +75,13 @@ static void verified_add_json(struct buf *b, const struct verify_result *one)
     if (one->took_us > 0)
         json_out_int(&j, "took_us", one->took_us);
     if (one->differences > 0)
-        json_add_differences(&j, one);
+        add_differences_as_json(&j, one);
     json_out_end(&j);
     buf_close(&plain);
 }
 
-void verified_append_json(const struct verified *v, struct slice recording, int64_t lasted_us,
-                          struct buf *b)
+void verify_report_append_json(const struct verify_report *v, struct slice recording,
+                               int64_t lasted_us, struct buf *b)
 {
     static const char *const counts[VERIFY_VERDICTS] = {"match", "changed",   "schema_changed",
                                                         "gone",  "no_answer", "skipped"};
@@ -91,7 +91,7 @@ void verified_append_json(const struct verified *v, struct slice recording, int6
     json_out_int(&j, "version", 1);
     json_out_text(&j, "recording", recording);
     json_out_int(&j, "lasted_us", lasted_us);
-    json_out_uint(&j, "requests", count_verified_requests(v));
+    json_out_uint(&j, "requests", verify_report_count_requests(v));
     for (int i = 0; i < VERIFY_VERDICTS; i++)
         json_out_uint(&j, counts[i], v->counts[i]);
     json_out_array(&j, "results");
@@ -128,9 +128,9 @@ static const struct report_rule rules[VERIFY_VERDICTS] = {
                         "The message says why it was not sent, and what to do.", REPORT_NOTE},
 };
 
-static void verified_add_value(struct buf *b, struct slice value)
+static void append_value_prefix(struct buf *b, struct slice value)
 {
-    struct slice head = text_prefix(value, VERIFIED_VALUE_MAX);
+    struct slice head = text_prefix(value, VERIFY_REPORT_VALUE_MAX);
     text_append_visible(b, value.p != NULL ? head : slice_of("missing"));
     buf_adds(b, head.n < value.n ? "..." : "");
 }
@@ -142,9 +142,9 @@ static void append_difference_lines(struct buf *b, const struct verify_result *o
         const struct verify_difference *d = &one->difference[i];
         text_append_visible(b, d->pointer.n > 0 ? d->pointer : slice_of("(all)"));
         buf_adds(b, ": recorded ");
-        verified_add_value(b, d->recorded);
+        append_value_prefix(b, d->recorded);
         buf_adds(b, ", live ");
-        verified_add_value(b, d->live);
+        append_value_prefix(b, d->live);
         buf_addc(b, '\n');
     }
     if (one->differences > count_listed_differences(one))
@@ -170,11 +170,11 @@ static void print_verdict_line(struct out *o, const struct verify_result *one,
     buf_close(&line);
 }
 
-void verified_add_result(struct verified *v, const struct verify_result *one)
+void verify_report_add_result(struct verify_report *v, const struct verify_result *one)
 {
     struct report_case *c = report_begin_case(&v->reporting.report);
     v->counts[one->verdict]++;
-    verified_add_json(&v->json, one);
+    verify_report_add_result_json(&v->json, one);
     c->outcome = one->verdict == VERIFY_MATCH     ? REPORT_PASSED
                  : one->verdict == VERIFY_SKIPPED ? REPORT_SKIPPED
                                                   : REPORT_FAILED;
@@ -201,11 +201,11 @@ void verified_add_result(struct verified *v, const struct verify_result *one)
     report_add_case(&v->reporting.report);
 }
 
-void verified_print_summary(struct verified *v)
+void verify_report_print_summary(struct verify_report *v)
 {
     struct out *o = &v->reporting.out;
     size_t from = o->b.n;
-    uint64_t n = count_verified_requests(v);
+    uint64_t n = verify_report_count_requests(v);
     out_printf(o, "%llu %s:", (unsigned long long)n, n == 1 ? "request" : "requests");
     for (int i = 0; i < VERIFY_VERDICTS; i++)
         if (v->counts[i] > 0 || i == VERIFY_MATCH)
