@@ -99,8 +99,8 @@ static bool tape_append_lines(void *ctx, struct slice lines)
     return !t->all.failed;
 }
 
-/* Moves the buffered lines of the cassette writer to t->all, except the last line, which ends a
- * cassette. */
+/* Ends and closes the cassette writer, so that all its lines are in t->all. Removes the last line
+ * from t->all, because that line marks the end of a cassette. */
 static int tape_remove_end_line(struct tape *t)
 {
     int st = cassette_write_end(t->w);
