@@ -59,7 +59,8 @@ struct tokens {
     uint8_t same;              /* number of equal bytes at the end of the run, at most 3 */
     size_t run;                /* length of the run in bytes */
     /* weighted length of the current run of white space: 1 for a space, more for other characters,
-     * and an addition where two different characters meet; each 128 of it add one TOKENS_WIDTH */
+     * and an addition where two different characters meet, neither of which is \r; each 128 of it
+     * add one TOKENS_WIDTH */
     uint64_t width;
     uint32_t code;     /* code point of an incomplete character, as far as it was read */
     uint8_t want;      /* bytes that the incomplete character still needs; 0: none */

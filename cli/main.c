@@ -83,7 +83,8 @@ static int run_built_in_or_ship(const struct settings *s, char **argv)
     return elsewhere ? run_ship_command(argv) : s->command->run(s);
 }
 
-/* Runs the command. argv[0] is the last word of its name, argv[-1] is the word before that. */
+/* Runs the command. argv[0] is the last word of its name, argv[-1] is the word before that. In the
+ * short form of `proxy`, argv[0] is the name of the program, and argv[-1] does not exist. */
 static int command_run(const struct command *c, int argc, char **argv)
 {
     int status = c == &command_proxy ? bypass_if_requested(argc, argv) : EXIT_FINE;

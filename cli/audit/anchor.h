@@ -22,7 +22,8 @@
 #define ANCHOR_FILE_MAX ((size_t)64 << 20) /* maximum size of a file of notes in bytes */
 
 struct anchoring {
-    struct signing *log; /* the vault's log, with which the anchor's last note is compared */
+    /* the vault's log, with which the last note of this vault in the anchor's file is compared */
+    struct signing *log;
     struct slice note;
     struct checkpoint c; /* the checkpoint that `note` contains */
     struct buf *error;

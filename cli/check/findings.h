@@ -23,7 +23,8 @@ struct check_finding {
     int64_t seq;
     bool from_client;
     bool fails; /* --fail-on names this finding, its severity, or a finding that it covers */
-    /* method and target of the message, details of the finding; each may be empty */
+    /* method and target of the message (if it has no method, of its request), and details of the
+     * finding; each may be empty */
     struct check_text method, target, detail;
 };
 

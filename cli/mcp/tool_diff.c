@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-/* size of a row's JSON, or of its text, from which on no further difference is added to it */
+/* No further difference is added to the JSON of a row if its differences have this many bytes, or
+ * to the text of a row if the whole text has this many bytes. */
 #define ROW_BYTES ((size_t)2 << 10)
 
 /* names of the two sessions in the text of the result */

@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-/* number of newest sessions among which the session of this proxy is searched */
+/* number of newest sessions among which the session of this proxy is searched for */
 #define NEWEST 50
 
 struct search {

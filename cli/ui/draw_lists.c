@@ -211,8 +211,8 @@ static void draw_name_cells(struct ui *u, const struct query_message *m, enum ce
     }
 }
 
-/* Makes the text written so far end at this column: adds blanks, or cuts the text with an
- * ellipsis. */
+/* Adds blanks up to this column to the text written so far. If the text did not fit into the width
+ * of u->cells, ends it with an ellipsis. */
 static void fill_or_cut_line_at_column(struct ui *u, size_t column)
 {
     cells_cut_with_ellipsis(&u->cells);
