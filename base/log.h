@@ -29,7 +29,7 @@ struct slice log_wrap_line(struct slice line, char filled[LOG_FILLED_MAX]);
 /* Returns the text of a line, changed if necessary, for example without secrets. The result is
  * valid until the next call. */
 typedef struct slice (*log_filter_fn)(void *ctx, struct slice text);
-void log_set_filter(log_filter_fn filter, void *ctx); /* NULL: no filter */
+void log_set_filter(log_filter_fn filter, void *ctx); /* filter NULL: lines are not changed */
 void log_line(enum log_level level, const char *fmt, ...) MI_FORMAT(2, 3);
 
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)

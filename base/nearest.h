@@ -11,7 +11,9 @@
 struct nearest {
     const char *word; /* the word that the user has written */
     const char *best; /* closest candidate so far; NULL: none */
-    size_t distance;  /* edit distance between `word` and `best`; 1 if `word` is a prefix */
+    /* edit distance between `word` and `best`, but 1 if `best` begins with `word`, is longer than
+     * it, and `word` has at least 3 bytes; SIZE_MAX: there is no candidate yet */
+    size_t distance;
 };
 
 struct nearest nearest_begin_search(const char *word);

@@ -279,7 +279,8 @@ static int pattern_on_callout(pcre2_callout_block *b, void *ctx)
 
 enum pattern_result pattern_search(struct pattern *p, struct slice text, struct work *w)
 {
-    /* A backreference may compare many characters although the position does not change. */
+    /* An item costs more if the expression has backreferences: a backreference may compare many
+     * characters although the position does not change. */
     struct progress r = {.work = w, .item = 1 + (p->backreferences > 0 ? text.n / 16 : 0)};
     if (!work_count_steps(w, 20 + text.n / 8))
         return PATTERN_GAVE_UP;
@@ -302,7 +303,7 @@ enum pattern_result pattern_find_match(struct pattern *p, const struct pattern_p
     const PCRE2_SIZE *v = pcre2_get_ovector_pointer(p->data);
     size_t group = rc > 1 && v[2] != PCRE2_UNSET && v[3] > v[2] ? 1 : 0;
     size_t a = v[2 * group], b = v[2 * group + 1];
-    /* a group in a lookbehind may match text before piece->from */
+    /* text before piece->from is not a match; a group in a lookbehind can match such text */
     if (b <= a || a < piece->from)
         return PATTERN_NO;
     *ret = (struct slice){text.p + a, b - a};

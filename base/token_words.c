@@ -15,12 +15,12 @@
 const uint8_t token_kinds[256] = {
     O, O, O, O, O, O, O, O, O, TOKEN_SPACE, TOKEN_NEWLINE, O, O, TOKEN_NEWLINE, O, O, /* controls */
     O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, /* controls */
-    TOKEN_SPACE, P, P, P, P, P, P, P, P, P, P, P, P, P, P, P, /* characters ' ' to '/' */
-    D, D, D, D, D, D, D, D, D, D, P, P, P, P, P, P, /* characters '0' to '?' */
-    P, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, /* characters '@' to 'O' */
-    U, U, U, U, U, U, U, U, U, U, U, P, P, P, P, P, /* characters 'P' to '_' */
-    P, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, /* characters '`' to 'o' */
-    L, L, L, L, L, L, L, L, L, L, L, P, P, P, P, O, /* characters 'p' to DEL */
+    TOKEN_SPACE, P, P, P, P, P, P, P, P, P, P, P, P, P, P, P, /* kinds of characters ' ' to '/' */
+    D, D, D, D, D, D, D, D, D, D, P, P, P, P, P, P, /* kinds of characters '0' to '?' */
+    P, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, /* kinds of characters '@' to 'O' */
+    U, U, U, U, U, U, U, U, U, U, U, P, P, P, P, P, /* kinds of characters 'P' to '_' */
+    P, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, /* kinds of characters '`' to 'o' */
+    L, L, L, L, L, L, L, L, L, L, L, P, P, P, P, O, /* kinds of characters 'p' to DEL */
 };
 /* clang-format on */
 #undef O

@@ -83,14 +83,15 @@ static int run_built_in_or_ship(const struct settings *s, char **argv)
     return elsewhere ? run_ship_command(argv) : s->command->run(s);
 }
 
-/* argv[0]: the last word of the command's name; argv[-1]: the word before that. */
+/* Runs the command. argv[0] is the last word of its name, argv[-1] is the word before that. In the
+ * short form of `proxy`, argv[0] is the name of the program, and argv[-1] does not exist. */
 static int command_run(const struct command *c, int argc, char **argv)
 {
     int status = c == &command_proxy ? bypass_if_requested(argc, argv) : EXIT_FINE;
     return status != EXIT_FINE ? status : run_command(c, run_built_in_or_ship, argc, argv);
 }
 
-/* argv[0]: the first word of the command; argv[1]: its second word. */
+/* Runs a verb of the command. argv[0] is the command's first word, argv[1] names the verb. */
 static int run_verb_of_command(const struct command *c, int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : NULL;

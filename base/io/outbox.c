@@ -109,7 +109,7 @@ void outbox_release_staged_bytes(struct outbox *o)
 
 bool outbox_next_staged_piece(const struct outbox *o, size_t *at, struct slice *ret)
 {
-    uint64_t end = o->written; /* the end of the current segment, in bytes of the stream */
+    uint64_t end = o->written; /* end of segment i, in total bytes since outbox_open() */
     for (size_t i = 0; i < o->count; i++) {
         const struct segment *s = get_segment_at_index(o, i);
         end += s->n;

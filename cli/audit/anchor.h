@@ -22,15 +22,16 @@
 #define ANCHOR_FILE_MAX ((size_t)64 << 20) /* maximum size of a file of notes in bytes */
 
 struct anchoring {
-    struct signing *log; /* log with which earlier notes are compared */
+    /* the vault's log, with which the last note of this vault in the anchor's file is compared */
+    struct signing *log;
     struct slice note;
-    struct checkpoint c; /* checkpoint in the note */
+    struct checkpoint c; /* the checkpoint that `note` contains */
     struct buf *error;
 };
 
 /* Whether `where` is a valid anchor. If not, appends the reason to `error`. */
 MI_MUST bool anchor_check_syntax(const char *where, struct buf *error);
-/* where: must be accepted by anchor_check_syntax(). */
+/* Copies the note to the anchor `where`, which anchor_check_syntax() must accept. */
 MI_MUST int anchor_write(const struct anchoring *a, const char *where);
 
 /* Appends the path of the file in which the anchor `where` has the notes of a vault. origin: the

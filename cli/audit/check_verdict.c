@@ -138,7 +138,7 @@ static void print_message(struct page *p, const struct bundle_record *r)
     if (p->bodies)
         out_end_line(&p->o);
     print_label(p, name);
-    /* times in a bundle may be any numbers */
+    /* the sum may overflow, because a bundle may contain any numbers as times */
     if (__builtin_add_overflow(p->session.started_at_us, m.t_us, &at_us))
         at_us = INT64_MAX;
     out_add_raw(&p->o, clock_utc(at_us).s);

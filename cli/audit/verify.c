@@ -67,7 +67,8 @@ struct reading {
     const char *path;
     bool anchor;         /* the file is an anchor: notes of other vaults in it are ignored */
     struct slice origin; /* the origin that checkpoints of this vault have */
-    /* notes: number of notes that were read; own: how many of them were added to `a` */
+    /* notes: number of notes that were read; own: number of these notes that were added to
+     * `a` */
     int notes, own;
 };
 

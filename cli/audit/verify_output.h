@@ -15,9 +15,9 @@ struct verify_output {
     struct reporting reporting;
     struct table table;
     struct buf details;         /* owned */
-    size_t shown;               /* number of details that were added */
+    size_t shown;               /* number of details; only the first DETAILS_MAX are added */
     uint64_t n[AUDIT_STATUSES]; /* number of sessions, by status */
-    uint64_t wrong, tests;      /* number of faults of the log; number of sessions */
+    uint64_t wrong, tests;      /* wrong: number of faults of the log; tests: of sessions */
 };
 
 /* Returns the status of reporting_open(). */

@@ -13,7 +13,7 @@
 
 #define CHECK_MAX 10000
 
-struct check_text { /* a part of check_report.text */
+struct check_text { /* range of a text in check_report.text */
     size_t at, n;
 };
 
@@ -23,7 +23,8 @@ struct check_finding {
     int64_t seq;
     bool from_client;
     bool fails; /* --fail-on names this finding, its severity, or a finding that it covers */
-    /* texts about the message; empty if the message has no such text */
+    /* method and target of the message (if it has no method, of its request), and details of the
+     * finding; each may be empty */
     struct check_text method, target, detail;
 };
 

@@ -104,7 +104,8 @@ static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, boo
 static breaches recheck_rejected_message(struct recheck *r, const struct rpc *m)
 {
     struct tool *tool;
-    if (m->kind == RPC_REQUEST) /* the client may cancel this request later */
+    /* remembers the id, because the client may cancel this request later */
+    if (m->kind == RPC_REQUEST)
         (void)id_set_add(&r->protocol.modern_ids, m->id);
     bool calls = m->kind == RPC_REQUEST && rpc_method_is(m, "tools/call");
     return calls ? tools_check_call(&r->tools, m, &tool, &r->fault) : 0;
@@ -211,7 +212,7 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
         if (m->kind == KIND_REQUEST && slice_is(m->method, "initialize"))
             tools_forget_all(&r->tools);
     } else if (m->kind == KIND_REQUEST && body.p == NULL) {
-        /* the id of the request is unknown */
+        /* without its body, the id of this request is unknown and cannot be added to the sets */
         r->protocol.ids[from_client ? PARTY_CLIENT : PARTY_SERVER].full =
             r->protocol.modern_ids.full = true;
     }

@@ -21,7 +21,7 @@
 
 struct recheck_request {
     int64_t seq;
-    uint64_t id, token; /* hashes of the id and of the progress token; 0: none */
+    uint64_t id, token; /* hashes of the request's id and progress token; 0: it has none */
     bool from_client;
     bool abandoned;  /* the request was cancelled, or the interposer has answered it */
     struct buf tool; /* owned; the name of the called tool as JSON text without the quotes */

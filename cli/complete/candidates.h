@@ -17,7 +17,7 @@
 struct candidates {
     struct buf lines;    /* owned */
     struct slice before; /* borrowed; each candidate begins with this prefix */
-    const char *word;    /* borrowed; the typed text after `before` */
+    const char *word;    /* borrowed; the part of the typed word after `before` */
     size_t recorded;     /* the number of candidates from recordings */
 };
 

@@ -1,6 +1,6 @@
 #include "cli/complete/cmdline.h"
 
-/* Where a command takes the command line of a server. */
+/* Whether, and where, the words of a command contain the command line of a server. */
 enum server_syntax {
     SERVER_NONE,
     SERVER_OPERAND,      /* the server's command line begins with the first operand */
@@ -12,7 +12,7 @@ bool cmdline_takes_operand(const struct command *c, const char *operand)
     const char *at = c->usage;
     while ((at = strstr(at, operand)) != NULL && at - c->usage >= 3 &&
            memcmp(at - 3, "-o ", 3) == 0)
-        at++; /* the current word is the value of an option */
+        at++; /* here `operand` is the value of the option -o, not an operand */
     return at != NULL;
 }
 
@@ -98,7 +98,7 @@ static int cmdline_read_command(struct cmdline *l, const struct command *const *
         l->want = CMDLINE_HELP_TOPIC;
         return -1;
     }
-    bool short_form = words[0][0] == '-'; /* the name `proxy` is omitted */
+    bool short_form = words[0][0] == '-'; /* the words begin with an option: `proxy` is omitted */
     int first = short_form ? 0 : 1;
     l->command = command_find(commands, short_form ? "proxy" : words[help]);
     if (l->command != NULL && l->command->verbs != NULL) {

@@ -9,13 +9,16 @@
 
 enum cmdline_want {
     CMDLINE_NOTHING,
-    CMDLINE_COMMAND,    /* the name of a command, or an option that precedes the name */
-    CMDLINE_VERB,       /* the second word of `command`, such as `check` in `audit check` */
-    CMDLINE_HELP_TOPIC, /* the name of a command, after `help` */
+    /* the last word is the name of a command, or an option that precedes the name */
+    CMDLINE_COMMAND,
+    /* the last word is the second word of `command`, such as `check` in `audit check` */
+    CMDLINE_VERB,
+    CMDLINE_HELP_TOPIC, /* the last word is the name of a command, after `help` */
     CMDLINE_OPTION,
-    CMDLINE_VALUE, /* the value of `option` */
+    CMDLINE_VALUE, /* the last word contains the value of `option` */
     CMDLINE_OPERAND,
-    CMDLINE_SERVER, /* a server's command line, which begins with word number server_at */
+    /* the last word belongs to a server's command line, which begins with word number server_at */
+    CMDLINE_SERVER,
 };
 
 struct cmdline {

@@ -82,7 +82,7 @@ static void select_last_list_element(struct candidates *c)
     if (comma == NULL)
         return;
     size_t n = (size_t)(comma + 1 - c->word);
-    c->before.n += n; /* `before` must end where `word` begins */
+    c->before.n += n; /* adds the moved elements to `before`, which ends where `word` begins */
     c->word += n;
 }
 

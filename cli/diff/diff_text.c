@@ -5,9 +5,9 @@
 #include "wire/json/text.h"
 
 #define SEQ_COLUMNS 6
-/* width of the column of names below which `tools/call` is omitted from names */
+/* if the column of names is narrower than this, names omit `tools/call` */
 #define NAME_COLUMNS 32
-/* width of the column of names below which the column of durations is omitted */
+/* if the column of names would be narrower than this, the column of durations is omitted */
 #define NAME_MIN 20
 
 static const enum out_style side_styles[DIFF_SIDES] = {OUT_RED, OUT_GREEN};

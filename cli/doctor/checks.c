@@ -47,7 +47,7 @@ static void doctor_report_check(struct doctor *d, enum report_outcome outcome, c
     }
     if (outcome == REPORT_PASSED) {
         d->fine_n++;
-        /* one call appends both: if memory runs out, the name is not added without its text */
+        /* one call appends name and text, so that no name is without its text if memory runs out */
         buf_printf(&d->fine, "%s%c%s%c", check, '\0', text, '\0');
     } else if (d->reporting.text) {
         bool found = outcome == REPORT_FAILED;

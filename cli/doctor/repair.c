@@ -50,7 +50,7 @@ struct repair {
     size_t n, cap;
     int64_t sessions, messages; /* number of sessions and messages that were imported */
     int64_t before;             /* number of sessions that an earlier repair had imported */
-    int64_t lost;               /* number of sessions, messages and ranges that cannot be read */
+    int64_t lost;               /* sessions, messages and ranges that cannot be read, in total */
     struct buf why;             /* owned; why the first session, message or range cannot be read */
     /* The next members are about the session that is repaired now: */
     struct import *import;

@@ -43,7 +43,7 @@ struct exported_calls {
     int64_t server_failed_n;     /* the number of the server's requests that failed */
     const struct filter *filter; /* borrowed; filter of the calls, used only while reading */
     int64_t last_seq;            /* seq of the last exported message; later messages are left out */
-    struct exported_call *of;    /* the call whose error message is read */
+    struct exported_call *of;    /* the call whose error message is being read */
     bool each_request;           /* each request counts as a call: operations are not read */
     bool no_memory;
 };

@@ -38,7 +38,8 @@ static bool otlp_on_answer(void *ctx, const struct query_message *m)
     return false;
 }
 
-/* Returns the request to the collector to which the next span is added. */
+/* Returns the request (a line for a collector) that gets the next span. Begins a new line if the
+ * current line is full. */
 static struct otlp_request *get_request_for_next_span(struct spans *p)
 {
     if (p->n == SPANS_A_LINE) {

@@ -17,9 +17,10 @@ struct cost_tool_line {
 };
 
 /* Flags for show_list.when, in the lists of servers and of tools: */
-#define COST_BAR 1u                       /* the bar is shown */
-#define COST_BINARIES 2u                  /* the column of images, audio and blobs is shown */
-extern const struct show_list cost_tools; /* rows are struct cost_tool_line */
+#define COST_BAR 1u      /* the bar is shown */
+#define COST_BINARIES 2u /* the column of images, audio and blobs is shown */
+/* the list of the tools of a server; a row is a struct cost_tool_line */
+extern const struct show_list cost_tools;
 
 /* Sets *ret to an array of s->tool_n lines, the largest definition first; the caller frees the
  * array. Returns 0 or MI_ENOMEM. */

@@ -8,7 +8,7 @@
  * value, and the detail has all members that its words insert. `{seq}` inserts a member; a member
  * that ends in _ms is inserted as a duration. */
 static const struct {
-    const char *kind, *member, *value; /* if `member` is NULL, the row has no condition */
+    const char *kind, *member, *value; /* if `member` is NULL, no value is compared */
     const char *words;
 } events[] = {
     {"spawn", NULL, NULL, "the server was started, process {pid}"},

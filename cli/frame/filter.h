@@ -27,7 +27,7 @@
         0, "until", "WHEN", NULL, "only before this time"                                          \
     }
 
-/* Options of commands that count calls. */
+/* The option --requests, for commands that count calls. */
 #define OPT_REQUESTS                                                                               \
     {                                                                                              \
         0, "requests", NULL, NULL, "list each request of a call with several requests separately"  \
@@ -41,7 +41,7 @@
         0, "slow", "DURATION", NULL, "only calls that took at least this long"                     \
     }
 
-/* Options of commands that read several sessions. */
+/* The option --session, for commands that read several sessions. */
 #define FILTER_SESSION_OPT                                                                         \
     {                                                                                              \
         0, "session", "SESSION", NULL, "only this session, named as for `show`"                    \

@@ -17,7 +17,8 @@ struct group_line {
     struct tally_group g;
     int64_t p50_us, p95_us, p99_us, max_us, bytes;
     int64_t result_tokens; /* tokens of all requests' results; -1: unknown */
-    /* number and times of the operations, even if the count is of requests */
+    /* number of operations, time that they spent in the server, and time that they waited for a
+     * person; counted for operations even if `g` counts requests */
     int64_t operations, server_us, person_us;
     bool utf8; /* the terminal displays UTF-8 */
 };

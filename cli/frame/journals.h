@@ -38,7 +38,7 @@ struct journal_view {
 struct stranded {
     size_t n;
     uint64_t bytes;  /* bytes of the messages in these journals that are not stored */
-    char vault[256]; /* vault of the first journal, truncated; "": there is none */
+    char vault[256]; /* path of the vault of the first stranded journal, truncated; "": none */
 };
 
 struct journals {

@@ -17,7 +17,7 @@
 
 struct replace {
     char *path;      /* owned; absolute path without symbolic links */
-    struct stat was; /* state of the file when it was read */
+    struct stat was; /* fstat(2) of the file when it was read */
     struct buf text; /* owned; the old content */
     struct buf error;
 };

@@ -45,8 +45,9 @@ static void open_temporary_file(struct save *s, enum save_access access)
         return;
     save_set_error(s);
     if (s->fd >= 0)
-        return; /* save_close() removes the new file */
-    /* open() has failed: an existing file with this name belongs to another process */
+        return; /* save_close() will remove the new file */
+    /* Forget the name, because open() has failed: if a file has this name, it belongs to another
+     * process, and save_close() must not remove it. */
     free(s->beside);
     s->beside = NULL;
 }

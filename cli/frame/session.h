@@ -81,7 +81,8 @@ struct session_view {
     int64_t lasted_us;
     bool sent; /* the session was made by `send`; its client may have another name */
     struct query_summary summary;
-    struct operation_list operations; /* operations of the session, if `lines` was set */
+    /* operations of the session; empty unless session_read_view() was called with `lines` */
+    struct operation_list operations;
 };
 
 /* Counts the calls of a session and determines its state. lines: also reads data for printing

@@ -17,8 +17,8 @@ struct list_reading {
     /* called for each row; returns false to end the reading */
     bool (*row)(void *ctx, const void *row);
     void *ctx;
-    /* Selection by the options of the command; NULL, false and 0 if the command has no such
-     * options. */
+    /* The next three members are what the command's options select; NULL, false and 0 if the
+     * command has no such options. */
     const struct filter *filter;
     bool sent;                 /* sessions that `send` made are included */
     int64_t limit;             /* maximum number of rows; 0: all */

@@ -37,7 +37,7 @@ struct server {
      * "starting" before the first such event */
     struct slice state;
     int64_t event, restarts; /* event: id of the last event that was read */
-    int64_t open_from;       /* seq below which all calls have ended */
+    int64_t open_from;       /* all calls with a lower seq than this have ended */
     int64_t calls, failed;   /* numbers of calls and failed calls in the last RECENT_MINUTES */
 };
 

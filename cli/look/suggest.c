@@ -29,11 +29,12 @@ struct basis {
     struct query *q;
     const char *server;
     int64_t sessions, days, first_at_us; /* first_at_us: start of the oldest session */
-    char day[11]; /* day of the last counted session; sessions are read newest first */
+    char day[11]; /* day of the session that was counted last, the oldest so far */
     int status;
 };
 
-/* Counts a session of a real client. Skips imported sessions and sessions that `send` made. */
+/* Counts the session if it is a session of the server with a real client: skips imported sessions,
+ * and sessions that `send` made. */
 static bool count_session_for_suggestion(void *ctx, const struct query_session *s)
 {
     struct basis *b = ctx;
@@ -102,10 +103,11 @@ struct used {
     size_t gone;
     /* owned; value of `tools`: patterns for tool[] and for the tools that `gone` counts */
     struct buf names;
-    struct buf hidden;         /* owned; names of called tools that stay hidden, for a message */
-    struct slice without;      /* name of a called tool that a rule cannot contain; n == 0: none */
-    struct tool_rule in_force; /* owned; hide-tools and read-only of the configuration */
-    struct tool_rule rule;     /* owned; rule made of `names` */
+    struct buf hidden;    /* owned; names of called tools that stay hidden, for a message */
+    struct slice without; /* name of a called tool that a rule cannot contain; n == 0: none */
+    /* owned; the rule of hide-tools and read-only in the configuration */
+    struct tool_rule in_force;
+    struct tool_rule rule; /* owned; rule made of `names` */
 };
 
 static void used_tools_close(struct used *u)

@@ -354,7 +354,7 @@ static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct bu
         else
             answer_message(s, &m, answer);
         if (answer->n == before + 1)
-            answer->n = before; /* the message has no answer: removes the separator */
+            answer->n = before; /* the message has no answer: removes the bracket or comma */
     }
     if (answer->n > from)
         buf_addc(answer, ']');

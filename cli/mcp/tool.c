@@ -90,7 +90,7 @@ int tool_open(struct tool_call *c)
         buf_adds(&c->error, "the arguments have more than 16 KiB");
         return MI_EINVAL;
     }
-    if (!buf_reserve(&c->values, 2 * n + 1)) /* a text is unescaped at most twice */
+    if (!buf_reserve(&c->values, 2 * n + 1)) /* room to unescape each text at most twice */
         return MI_ENOMEM;
     c->late_us = clock_mono_us() + TOOL_PATIENCE_US;
     c->j = json_out_to(&c->json);

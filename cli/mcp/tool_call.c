@@ -23,7 +23,7 @@ struct reading {
     struct tool_call *c;
     struct query_session session;
     struct body_view view;
-    int parts;   /* whether the request and the answer are shown, as PART_… bits */
+    int parts;   /* bits PART_…: which of request and answer are shown */
     int64_t seq; /* seq of the request; if the message belongs to no call, seq of the message */
     /* the message that closes the call; 0: the call is open, or the message belongs to no call */
     int64_t closing_seq;

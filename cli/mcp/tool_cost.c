@@ -14,7 +14,8 @@ static int cost_add_tools(struct rows *r, const struct cost_server *s)
         return st;
     bool more = true;
     for (size_t i = (size_t)r->first.n; more && i < s->tool_n; i++)
-        /* the row does not belong to one session: its position is session 1 and the row's number */
+        /* the position of a row is session 1 and number `i`, because the row does not belong to one
+         * session */
         more = rows_add_row(r, 1, (int64_t)i, &cost_tools, &l[i]);
     free(l);
     return 0;

@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-/* If the JSON or the text of a row has this many bytes, no further difference is added to it. */
+/* No further difference is added to the JSON of a row if its differences have this many bytes, or
+ * to the text of a row if the whole text has this many bytes. */
 #define ROW_BYTES ((size_t)2 << 10)
 
 /* names of the two sessions in the text of the result */
@@ -176,7 +177,7 @@ static int compare_rows(struct comparing *x)
     return 0;
 }
 
-/* Adds both sessions, and facts about them that differ, such as the version of the server. */
+/* Adds both sessions, and the facts in which they differ, such as the version of the server. */
 static void add_compared_sessions(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;

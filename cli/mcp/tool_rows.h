@@ -38,20 +38,20 @@ struct rows {
     struct rows_place first; /* position at which this page begins; session 0: the first row */
     struct rows_place next;  /* position at which the next page begins; session 0: no next page */
     struct rows_place row;   /* position of the current row */
-    struct json_out mark;    /* state of c->j before the current row */
+    struct json_out mark;    /* state of c->j before the current row, to remove the row */
     size_t json_n, text_n;   /* lengths of the JSON and of the text before the current row */
     /* time on the monotonic clock at which the rows after the page are no longer counted; 0: the
      * page is not full */
     int64_t count_until_us;
     bool worked;  /* rows_should_end_page() was called */
-    bool skipped; /* the current row is only counted */
+    bool skipped; /* the current row is after this page, so it is only counted */
     bool stopped; /* the reading ended before the last row, so there may be more rows */
 };
 
 /* Begins the array `name`. limit: maximum number of rows of a page if the argument `limit` of the
  * tool is missing. Returns MI_EINVAL if the cursor is invalid. */
 MI_MUST int rows_open(struct rows *r, struct tool_call *c, const char *name, int64_t limit);
-/* Whether all further rows are only counted. */
+/* Whether the page is full, so that all further rows are only counted. */
 bool rows_page_is_full(const struct rows *r);
 /* Begins a row, which is an object. Returns false if the row is only counted. */
 MI_MUST bool rows_begin_row(struct rows *r, int64_t session, int64_t n);

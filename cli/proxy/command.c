@@ -59,8 +59,9 @@ static const struct opt proxy_opts[] = {
     /* `send` gives this option: the recorded request that is sent again. The option is recorded as
      * an event. */
     {0, "sent", "REQUEST", NULL, NULL},
-    /* `replay` gives this option: the recorded tool rule, which overrides all other rules and
-     * `validate = none`. */
+    /* `replay` gives this option: the recorded tool rule, which overrides all other tool rules. If
+     * the rule is not empty, it also overrides `validate = none`: messages are checked as with
+     * `wire`. */
     {0, "tools-rule", "RULE", NULL, NULL},
     {'v', "verbose", NULL, NULL, "write more to stderr"},
     COMMAND_OPT_VAULT,

@@ -99,8 +99,8 @@ static bool new_cassette_collect_lines(void *ctx, struct slice lines)
     return !t->all.failed;
 }
 
-/* Moves the buffered lines of the cassette writer to t->all, except the last line, which ends a
- * cassette. */
+/* Ends and closes the cassette writer, so that all its lines are in t->all. Removes the last line
+ * from t->all, because that line marks the end of a cassette. */
 static int new_cassette_remove_end_line(struct new_cassette *t)
 {
     int st = cassette_write_end(t->w);

@@ -92,7 +92,7 @@ static int update_replace_answer(struct update *u, int64_t seq, struct slice mes
         buf_slice_add(&sanitized, message);
     if (st == 0 && sanitized.failed)
         st = MI_ENOMEM;
-    /* a later request may have been answered first */
+    /* keeps the answers sorted by seq: in the recording, a later request may be answered first */
     while (at > 0 && u->answers[at - 1].seq > seq) {
         u->answers[at] = u->answers[at - 1];
         at--;

@@ -15,7 +15,8 @@
 #define CLI_VALUE_MAX ((size_t)16 << 20) /* maximum size of a value in bytes */
 
 struct cli_value {
-    /* name of an argument, or a JSON Pointer; borrowed from the caller or from `place` */
+    /* name of an argument, or a JSON Pointer; borrowed from the caller or from the
+     * member `place` */
     struct slice name;
     /* owned; JSON Pointer of a secret that the user typed; empty: the value is not such a secret */
     struct buf place;

@@ -22,7 +22,9 @@ struct exchange {
     const char *name;       /* name of the recorded session; NULL: derived from the command */
     const char *from;       /* the recorded request, UID:SEQ or FILE:SEQ; NULL: none */
     enum revision revision; /* the chosen revision; REV_COUNT: none was chosen */
-    bool refused;           /* set by exchange_run(); true: the request was not sent */
+    /* set by exchange_run(); true: the request was not sent, because it could not be made, or was
+     * not confirmed */
+    bool refused;
 };
 
 /* Starts the server, sends the request, prints the answer and ends the server. */

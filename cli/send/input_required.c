@@ -41,8 +41,10 @@ static bool responses_answer_all_questions(struct json_value responses, struct j
     return true;
 }
 
-/* Finds the next recorded request after *item that answers these questions; reads it into
- * t->request. *ret has type JSON_NONE if there is none. */
+/* Finds the client's first recorded request after number *item (LIVE_SESSION_NONE: the first of all) that
+ * has the method of `sent` and answers these questions. Sets *item to its number, reads it into
+ * t->request, and sets *ret to its responses. If there is no such request, *ret has type
+ * JSON_NONE. */
 static int find_answers(struct live_session *t, const struct rpc *sent, struct json_value questions,
                         uint32_t *item, struct json_value *ret)
 {

@@ -74,7 +74,7 @@ static bool append_command_word(struct origin *o, struct slice raw)
     }
     good = good && !b.failed;
     if (good)
-        o->command[o->command_n++] = b.p; /* if raw.p is NULL, b.p is NULL and ends the list */
+        o->command[o->command_n++] = b.p; /* without a word, b.p is NULL and ends the list */
     else
         buf_close(&b);
     return good;

@@ -25,7 +25,7 @@ void outgoing_close(struct outgoing *r)
  * for the target. */
 static const struct {
     const char *method, *member;
-    /* needed: the target must be given; arguments: the other words are members of `arguments` */
+    /* needed: the target must be given; arguments: other words set members of `arguments` */
     bool needed, arguments;
 } targets[] = {
     {"tools/call", "name", true, true},

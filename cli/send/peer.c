@@ -269,7 +269,7 @@ void peer_cancel_request(struct peer *p)
     int n = snprintf(id, sizeof id, "%" PRId64, p->session.next_id);
     own_write_cancelled_message(&b, (struct slice){id, (size_t)n}, NULL);
     if (!b.failed && live_send_line(p->live, buf_slice(&b)) == 0)
-        /* live_receive_line() writes the pending message */
+        /* live_receive_line() also writes the line that live_send_line() has queued */
         p->session.ended = live_receive_line(p->live, clock_mono_us(), &line) == LIVE_ENDED;
     buf_close(&b);
 }

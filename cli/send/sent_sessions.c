@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-/* the session of the proxy is searched for among this many newest sessions */
+/* number of newest sessions among which the session of this proxy is searched for */
 #define NEWEST 50
 
 struct search {

@@ -25,7 +25,7 @@ static int check_option_values(struct settings *s, struct buf *error)
         struct buf why = {0};
         if (value == NULL || value_check_against_option(o, value, &why))
             continue;
-        /* if this fails, the default in the command's table is invalid */
+        /* fails only if a default in the command's table is invalid */
         assert(s->set.from[i] != OPT_DEFAULT);
         if (s->set.from[i] == OPT_ENVIRONMENT) {
             buf_adds(error, "MCP_INTERPOSER_");

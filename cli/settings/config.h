@@ -47,8 +47,8 @@ struct settings {
     size_t servers_n, servers_cap;
     const char *ship_url; /* borrowed; the target in section [ship]; NULL: not set */
     bool ship_minimal;    /* [ship] has `level = minimal`; no option can loosen this */
-    /* borrowed, ended by NULL; if the command has server_command: the part of argv that is the
-     * server's command; otherwise: the same as `gathered` */
+    /* borrowed, ended by NULL: if the command takes the command line of a server (server_command),
+     * that part of argv; otherwise the same array as `gathered` */
     char **operands;
     int operands_n;
     char **gathered;      /* owned; the arguments that are not options */

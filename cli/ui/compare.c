@@ -13,15 +13,15 @@
 struct compare {
     /* owned; vault of the other recording; NULL if the other recording is in u->q or is a file */
     struct query *vault;
-    /* owned; the two recordings that are compared; source[DIFF_A] is not the chosen session, but
-     * the other recording */
+    /* owned; the two recordings that are compared: source[DIFF_A] is the other recording,
+     * source[DIFF_B] is the chosen session */
     struct source *source[DIFF_SIDES];
     struct buf title[DIFF_SIDES]; /* owned */
     struct diff *diff;            /* owned */
     struct result result;         /* owned */
     struct result_counts counts;
     uint32_t *row;       /* owned; indexes of the rows that differ */
-    size_t n, rows;      /* n: number of rows in `row`, which differ; rows: number of all rows */
+    size_t n, rows;      /* n: number of rows that differ (in `row`); rows: number of all rows */
     uint32_t looked;     /* number of rows that were compared */
     bool aligned, whole; /* aligned: all rows are known; whole: all rows were compared */
     bool every;          /* true: shows all rows; false: only rows that differ */

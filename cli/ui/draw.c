@@ -171,7 +171,8 @@ static void draw_hints(struct ui *u, const struct area *a)
     draw_line(u, a, 0, SCREEN_NORMAL);
 }
 
-/* Draws the message above the last `below` lines. A long message takes several lines. */
+/* Draws the message directly above the last `below` lines of the screen. A long message takes
+ * several lines. */
 static void draw_message(struct ui *u, size_t below)
 {
     size_t n = 0, next, most = u->height - 1 - below;

@@ -37,7 +37,7 @@ void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t 
             size_t kept = width > 1 ? cells_count_fitting_bytes(text, u->ascii, width - 1) : 0;
             struct slice head = {text.p, kept};
             size_t columns = cells_count_text_columns(head, u->ascii, width);
-            /* false: the first character alone is wider than the line */
+            /* false only if the first character alone has more than width - 1 columns */
             if (columns <= width - 1) {
                 cells_add_text(&u->cells, style, head);
                 cells_add_blanks(&u->cells, width - 1 - columns);

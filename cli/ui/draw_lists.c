@@ -211,8 +211,8 @@ static void draw_name_cells(struct ui *u, const struct query_message *m, enum ce
     }
 }
 
-/* Ends a part of the line at this column: fills the part with blanks, or cuts it with an
- * ellipsis. */
+/* Adds blanks up to this column to the text written so far. If the text did not fit into the width
+ * of u->cells, ends it with an ellipsis. */
 static void fill_or_cut_line_at_column(struct ui *u, size_t column)
 {
     cells_cut_with_ellipsis(&u->cells);
@@ -244,9 +244,9 @@ static void draw_leading_cells(struct ui *u, const struct columns *c, const stru
         cells_add_blanks(&u->cells, 1);
 }
 
-/* Writes the cells of a call. Only the left part of the line may be cut, so u->cells has only the
- * width of that part until the part is written. A failed call shows its error instead of its
- * arguments. */
+/* Writes the cells of a call. Only the left part of the line may be cut: while it is written,
+ * u->cells is as wide as that part, then as wide as the line. A failed call shows its error instead
+ * of its arguments. */
 static int draw_call_cells(struct ui *u, const struct area *a, const struct columns *c,
                            const struct listed *row)
 {

@@ -391,8 +391,9 @@ int feed_read_step(struct ui *u, bool *ret_more)
         st = feed_read_older_messages(u);
         u->stale = true;
     }
-    /* If the filter is about messages, the chosen session may have no match. Then another session
-     * must be chosen soon, so this step reads sessions although messages are left to read. */
+    /* If the filter is about messages (u->narrowed), this step reads sessions even while messages
+     * of the chosen session are left to read: if that session has no match, another session must
+     * be chosen soon. */
     if (feed_list_is_complete(u) || u->narrowed)
         do
             st = st == 0 && feed_must_read_sessions(u) ? feed_read_more_sessions(u) : st;

@@ -24,8 +24,10 @@ enum file_right {
     REMOVE_FILE = 1 << 5,
     MAKE_DIR = 1 << 7,
     MAKE_REGULAR = 1 << 8,
-    REFER = 1 << 13, /* move and link files between directories; exists since Landlock version 2 */
-    TRUNCATE = 1 << 14, /* truncate files; exists since Landlock version 3 */
+    /* the right to move and link files between directories; exists since Landlock version 2 */
+    REFER = 1 << 13,
+    /* the right to truncate files; exists since Landlock version 3 */
+    TRUNCATE = 1 << 14,
 };
 
 /* Rights in the directories that are passed to confine_self(). No other right (execute, special

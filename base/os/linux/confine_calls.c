@@ -39,7 +39,8 @@ static const char *const quiet[] = {"clone", "clone3", "vfork"};
 
 static struct confine_denied *denied;
 
-/* The register that holds the result of a system call after a signal. */
+/* The register from which the interrupted code takes the result of its system call, after the
+ * handler of the signal has returned. */
 #if defined __x86_64__
 #define RESULT_OF(context) ((context)->uc_mcontext.gregs[REG_RAX])
 #elif defined __aarch64__
@@ -122,7 +123,7 @@ int confine_system_calls(struct confine_denied *ret)
     scmp_filter_ctx filter = seccomp_init(DENY);
     int st = filter != NULL && start_counting_denied_calls(ret) ? 0 : MI_ENOMEM;
     if (st == 0)
-        /* 2: the filter finds a system call by binary search */
+        /* level 2 of libseccomp: the filter finds a system call by binary search */
         st = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (st == 0)
         st = confine_calls_add_rules(filter, SCMP_ACT_ALLOW, allowed, MI_COUNT(allowed));

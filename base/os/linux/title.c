@@ -14,8 +14,8 @@ static size_t area_n;
  * it. */
 __attribute__((used)) static char **copies;
 
-/* Returns the number of strings in `v`. Moves *end past all strings that are contiguous in
- * memory from *end on. */
+/* Returns the number of strings in `v`. If a string of `v` begins at *end, moves *end to the byte
+ * after its NUL; tests this for one string after the other. */
 static size_t count_adjacent_strings(char **v, char **end)
 {
     size_t n = 0;

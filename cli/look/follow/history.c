@@ -8,7 +8,7 @@ struct gathering {
     int status;
 };
 
-/* Whether a row of this time would be added. If it is too old, older rows need not be read. */
+/* Returns false if a row of this time is too old to be added; then older rows need not be read. */
 static bool history_would_keep_row(const struct gathering *g, int64_t at_us)
 {
     return at_us >= g->filter->since_us && newest_rows_would_keep_row(g->to, at_us);

@@ -16,8 +16,8 @@
 MI_MUST int history_add_session(struct newest *to, struct query *q, const struct filter *f,
                                 const struct query_session *s, int64_t seq, int64_t event);
 
-/* Returns the index after the run that begins with row `i` of the sorted rows. A run is one event,
- * or at most `max` consecutive messages of one session. */
+/* Finds the run of rows that begins with row `i` of the sorted rows: one event, or at most `max`
+ * consecutive messages of one session. Returns the index of the first row after the run. */
 size_t history_find_end_of_sequence(const struct newest *l, size_t i, size_t max);
 
 #endif

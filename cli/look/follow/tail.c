@@ -19,7 +19,7 @@
 #define STORE_MS 2000   /* pause between two reads of a store, which does not report changes */
 #define STORE_NEW 64 /* number of newest sessions of a store that are searched for new sessions */
 #define RUN_MAX 64   /* maximum messages of the history that are read at once */
-#define PRINTED_MAX ((size_t)32 << 10) /* output of more bytes than this is written at once */
+#define PRINTED_MAX ((size_t)32 << 10) /* the output is flushed when it has more bytes than this */
 
 static const struct opt table_of_options[] = {
     {'n', "last", "N", "20", "number of past messages to begin with"},
@@ -54,8 +54,8 @@ struct tail {
     /* true: some running sessions are not followed, and a warning about this was printed */
     bool said_left_out;
     const struct followed_session *of; /* the session being read */
-    int64_t newest;                    /* sessions with an id above `newest` are new */
-    int64_t seen;                      /* highest session id that was read */
+    int64_t newest;                    /* a session with a higher id than this is new */
+    int64_t seen;                      /* highest session id that was found; the next `newest` */
     int64_t version;
     int status;
 };
@@ -254,7 +254,7 @@ static bool tail_poll_vault(struct tail *t)
 static bool tail_on_open_call(void *ctx, const struct query_call *c)
 {
     struct tail *t = ctx;
-    /* calls of later messages are added when those messages are read */
+    /* a call whose request was not read yet is added when the request is read */
     if (c->request_seq <= t->of->seq)
         followed_add_open_call(&t->live, &t->of->s, c->request_seq, c->t_us, c->method, c->target);
     return true;

@@ -43,8 +43,9 @@ struct tail_page {
     struct tail_line *line; /* owned */
     size_t line_n, line_cap;
     struct timeline timeline;
-    struct session_view view; /* all members are zero, because the lines do not show a summary */
-    struct buf text;          /* owned; the line of open calls */
+    /* borrowed by `timeline`; all members are zero, because the lines do not show a summary */
+    struct session_view view;
+    struct buf text; /* owned; the line of open calls */
     struct tail_operations known[TAIL_KNOWN];
     size_t next_known;              /* index in `known` of the entry that is replaced next */
     const struct query_session *of; /* borrowed; the session of the next lines */

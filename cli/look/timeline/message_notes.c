@@ -55,8 +55,8 @@ static void message_notes_add(struct buf *b, const char *what, int64_t seq)
 void message_notes_append(struct buf *b, const struct query_message *m, bool unanswered)
 {
     enum call_status status = session_status_of_message(m);
-    /* the column WHAT shows the status; each of these statuses implies that the interposer has
-     * answered in place of the server */
+    /* If the column WHAT shows one of these statuses, the note "by interposer" is not needed: the
+     * status implies that the interposer has answered in place of the server. */
     bool shows_origin =
         status == CALL_SERVER_GONE || status == CALL_INTERRUPTED || status == CALL_TIMEOUT;
     if (m->action == ROW_REFUSED)

@@ -11,8 +11,10 @@
 
 #define ID_MIN 2
 #define ID_MAX 8
-#define MANY_METHOD 25       /* assumed width of METHOD, because printed lines cannot be widened */
-#define MANY_SHORT_METHOD 16 /* assumed width of METHOD without `tools/call` */
+/* assumed width of METHOD in lines of several sessions: printed lines cannot be widened later */
+#define MANY_METHOD 25
+/* assumed width of METHOD without `tools/call` in lines of several sessions */
+#define MANY_SHORT_METHOD 16
 /* minimum columns of the content; with fewer columns, the content is omitted */
 #define CONTENT_MIN 4
 #define NOTES_MIN 8 /* minimum columns of the notes; with fewer columns, dots replace the notes */

@@ -9,8 +9,8 @@
 #define SESSION 4
 #define SERVER 12
 #define SERVER_NARROW 8
-/* on a terminal with fewer columns, a line has SERVER_NARROW columns for the server, and no
- * session */
+/* width of the terminal below which a packed line of several sessions has no session ID, and only
+ * SERVER_NARROW columns for the server */
 #define NARROW 80
 #define METHOD_MIN 12
 #define CONTENT_MIN 14

@@ -74,7 +74,7 @@ static size_t find_match_in_view(const struct detail *d, const struct view *v, s
             continue;
         size_t match = forward ? find_next_match(v->text, at, s) : find_last_match(v->text, at, s);
         if (found == FIND_NONE || (match != FIND_NONE && (match < found) == forward))
-            /* this match is nearer than the matches of other spellings of the text */
+            /* this match is nearer to `at` than the matches of the spellings tried before */
             found = match;
     }
     return found;

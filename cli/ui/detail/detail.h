@@ -46,7 +46,7 @@ struct detail_message {
     bool by_interposer; /* true: the interposer itself sent the message */
     enum row_kind kind;
     enum row_action action;
-    struct slice method, target, id; /* id: the id as JSON text */
+    struct slice method, target, id; /* id: the JSON-RPC id, as JSON text */
     struct slice finding;            /* names of the findings of the message, separated by commas */
     int64_t size;                    /* size of the received message in bytes */
     int64_t redactions;

@@ -44,11 +44,11 @@ struct pair {
 
 /* ---- alignment ------------------------------------------------------------------------------ */
 
-/* Two values of a section whose members are matched with each other. */
+/* State of aligning the two values of a section, whose members are matched with each other. */
 struct aligning {
     struct pair *p;
     struct json_tree tree[2];
-    uint32_t *lines[2]; /* owned; number of lines of each node */
+    uint32_t *lines[2]; /* owned; for each side: number of lines of each node */
     int st;
 };
 

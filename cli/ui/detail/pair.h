@@ -39,10 +39,10 @@ MI_MUST int pair_add_sizes(struct pair *p, const char *title, const size_t size[
 MI_MUST int pair_choose_shown_rows(struct pair *p, bool all);
 
 size_t pair_count_shown_rows(const struct pair *p);
-/* returns the number of groups of rows that differ */
+/* returns the number of differences; consecutive rows that differ are one difference */
 size_t pair_count_differences(const struct pair *p);
-/* Returns the first row of the next group of rows that differ; if `forward` is false, of the
- * previous group. Returns `row` if there is no such group. */
+/* Returns the next row after `row` at which a difference begins, or the last such row before `row`
+ * if `forward` is false. Returns `row` if there is none. */
 size_t pair_find_next_difference(const struct pair *p, size_t row, bool forward);
 /* Begins c, and writes one side of a row to it: the columns [from, from + width). c stays empty if
  * the side has no line in this row. */

@@ -13,7 +13,7 @@
 struct cursor {
     int64_t key;   /* key of the selected row; 0: no row was selected yet */
     size_t line;   /* screen line of the selected row within the pane, counted from 0 */
-    bool follows;  /* true: the last row is the selected row, also after rows were added */
+    bool follows;  /* true: the last row is always selected, even when rows are added */
     size_t height; /* number of lines of the pane when it was last drawn */
 };
 
