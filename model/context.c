@@ -89,7 +89,7 @@ bool context_counts_method_results(struct slice method)
     return false;
 }
 
-/* What was counted so far in a result, which is read in parts. */
+/* What was counted in the blocks of a result that were read so far. */
 struct context_reading {
     struct tokens tokens;
     bool has_text;

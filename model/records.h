@@ -190,7 +190,7 @@
     FIELD(method,           TEXT,                                      NO_TEXT)                                         \
     FIELD(tool,             TEXT,                                      NO_TEXT)                                         \
     FIELD(request,          JSON,                                      NO_TEXT)  /* as received */                      \
-    FIELD(answer,           JSON,                                      NO_TEXT)  /* the error about credentials */      \
+    FIELD(answer,           JSON,                                      NO_TEXT)  /* the answer about credentials */     \
     FIELD(action,           STRING,                                    NO_TEXT)  /* a summary: "killed, restarted" */   \
     FIELD(happened,         TEXT,                                      NO_TEXT)  /* the problem, in sentences */        \
     FIELD(done,             TEXT,                                      NO_TEXT)  /* what the proxy did, in sentences */ \

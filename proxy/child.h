@@ -47,8 +47,8 @@ struct child {
     void (*before_exec)(void *data);
     void (*on_exit)(struct child *);
     void (*on_kill)(struct child *, int sig); /* called when a signal was sent */
-    /* Called when the process is gone, but its output has not ended. Returns false if the output is
-     * not being read now; then this callback is called again soon. */
+    /* Called when SIGKILL was sent and the process is gone, but its output has not ended. Returns
+     * false if the output is not being read now; then this callback is called again soon. */
     bool (*on_last_output)(struct child *);
     void (*on_finished)(struct child *);
     void *data;

@@ -395,9 +395,9 @@ static void on_server_signalled(struct child *c, int sig)
     log_warn("sent signal %d to the server, which had not exited: server=%s", sig, p->cfg->name);
 }
 
-/* Reads the last output of a process that is gone. While the session goes on, its last messages
- * wait until the client reads. If another process holds the pipe open, an incomplete line in the
- * pipe is ended here: the line must not become the start of the next process's first line. */
+/* Reads the last output of a process that is gone. While the session goes on, the last messages of
+ * the process wait until the client reads. If another process holds the pipe open, an incomplete
+ * line is ended here: it must not become the start of the next process's first line. */
 static bool on_server_last_output(struct child *c)
 {
     struct proxy *p = c->data;

@@ -438,8 +438,8 @@ const char *central_explain_unavailable(const struct ui *u, enum action x);
 /* Loads the session under the cursor, unless it is loaded already. If `now` is false, does nothing
  * while a key waits. */
 MI_MUST int deferred_load_selected_session(struct ui *u, bool now);
-/* If st is an error of the store: shows it, drops the data that was read, and returns 0 or an error
- * of dropping; only returns 0 if ui quits or a key interrupted the read. Else returns st. */
+/* If st is an error of the store: shows it, drops what was read, and returns 0 or an error of
+ * dropping; if ui quits or a key interrupted the read, just returns 0. Returns any other st. */
 MI_MUST int deferred_load_handle_failure(struct ui *u, int st);
 
 /* ---- draw*.c ---- */

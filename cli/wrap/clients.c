@@ -70,8 +70,8 @@ static const struct place {
     /* below: path below the base directory; `*` stands for any name that does not begin with a
      * dot */
     const char *below, *variable;
-    /* if the kind is CLIENT_FILE_UNUSED, but the working directory has no .mcp.json, the file
-     * counts as CLIENT_FILE_EDITED */
+    /* if the kind is CLIENT_FILE_UNUSED, the file still counts as CLIENT_FILE_EDITED if the working
+     * directory has no .mcp.json, or if the file was added by client_files_add() */
     enum client_file_kind kind;
 } places[] = {
     /* The first row that matches a file applies. The rows of plugins come first, so that the file

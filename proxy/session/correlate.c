@@ -265,8 +265,8 @@ static bool late_answer_is_valid(struct traffic *t, struct message *x, const str
 /* Handles an answer to a request that is not pending. The client's answers are forwarded, unless
  * the process that sent the request has exited. The server's answers are dropped, because some
  * clients close the connection when they get one (mcp-wire.md 7.3). The server's answers without an
- * id are forwarded, because newer revisions allow them for errors. p: the cancelled request that x
- * answers, or NULL. */
+ * id are forwarded, because newer revisions allow them for errors. With --validate none, all of the
+ * server's answers are forwarded. p: the cancelled request that x answers, or NULL. */
 static bool handle_stray_answer(struct traffic *t, struct message *x, struct pending *p)
 {
     bool forward = x->dir == ROW_C2S || t->validate == VALIDATE_NONE || x->m.id.type == JSON_NONE;

@@ -73,7 +73,7 @@ struct previous_tools {
 struct invalid_lines {
     struct server_lines lines; /* reads the server's lines */
     struct message *message;   /* the message in the line being read */
-    /* true: `message` was filled in; its text is the line, or a part of the line */
+    /* true: `message` was filled in; its text is the line or a part of it, perhaps repaired */
     bool has_message;
     bool client_http;                  /* the client has sent a line of HTTP */
     bool http;                         /* the server's last lines begin an HTTP response */
@@ -150,7 +150,7 @@ struct traffic {
     struct repeats repeats;     /* the uncertain calls, which may have run */
     struct protocol protocol;   /* checks the rules of MCP */
     /* the forms with which the server has asked the user for input; rules.c writes this member,
-     * message.c reads it */
+     * message.c and incidents.c read it */
     struct forms forms;
     struct buf hidden; /* owned: the client's last message, with form secrets redacted */
     struct invalid_lines invalid_lines;
@@ -186,11 +186,11 @@ struct traffic {
     /* Returns the number of bytes that the client has read. If this callback is NULL, all bytes
      * that the client's pipe has accepted count as read. */
     uint64_t (*client_has_read)(void *owner);
-    /* Called when the call p is forwarded although it equals a call that may have run. happened: a
-     * sentence that describes this. */
+    /* Called when the call p is forwarded although it equals a call that may have run, unless the
+     * client had cancelled that call. happened: a sentence that describes this. */
     void (*on_repeat)(void *owner, const struct pending *p, const char *happened);
-    /* Called when the server has answered a request of the interposer, other than a request for the
-     * list of tools. */
+    /* Called when the server has answered a request of the interposer, other than the pending
+     * request for the list of tools. */
     void (*on_own_answer)(void *owner, const struct rpc *m);
     /* Called with a sanitized line of the server's stderr, which is borrowed. */
     void (*on_stderr)(void *owner, struct slice clean);
