@@ -25,7 +25,8 @@ struct leaf {
     struct digest digest; /* LEAF_OPEN, LEAF_SEAL: the member `commitment`; LEAF_REDACT: `digest` */
     struct digest root;   /* LEAF_SEAL: the member `root` */
     struct slice end;     /* LEAF_SEAL: end_reason, without its quotes; {NULL, 0}: null */
-    /* LEAF_KEY: the members with these names, without quotes; {NULL, 0}: null */
+    /* LEAF_KEY: the members of the leaf with the same names as these, without quotes; {NULL, 0}:
+     * null */
     struct slice key, previous, signature, previous_signature;
 };
 

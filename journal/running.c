@@ -33,7 +33,8 @@ void running_share_server(const struct running *r, struct ring_shared *page)
         return;
     atomic_store(&page->server_session, r->server_session);
     atomic_store(&page->server_start, r->server_start);
-    atomic_store(&page->server_group, r->server_group); /* last: then the others are complete */
+    /* server_group is written last: who reads its new value also reads those of the others */
+    atomic_store(&page->server_group, r->server_group);
 }
 
 bool running_take_shared_server(struct running *r, const struct ring_shared *page)

@@ -34,7 +34,7 @@ const char *asker_get_request_method(enum asks what);
 struct asker_call {
     int64_t seq, closing_seq; /* closing_seq is 0 while the call is open */
     int64_t end_us;           /* end of the call; INT64_MAX while the call is open */
-    int64_t covered_us;       /* latest end of a request whose time was counted */
+    int64_t covered_us;       /* latest end of the time that was counted for this call */
     int64_t operation_seq;    /* stored for the caller; this module does not use it */
     uint32_t method, target;  /* stored for the caller; this module does not use them */
 };
@@ -42,7 +42,7 @@ struct asker_call {
 struct asker {
     struct asker_call open[ASKER_OPEN_MAX];
     size_t n;
-    /* seq of the last message at which a call that did not fit into `open` may have been open */
+    /* up to the message with this seq, calls that did not fit into `open` may be open */
     int64_t crowded_to;
 };
 

@@ -89,7 +89,7 @@ bool context_counts_method_results(struct slice method)
     return false;
 }
 
-/* Sums over the parts of a result that have been read. */
+/* What was counted in the blocks of a result that were read so far. */
 struct context_reading {
     struct tokens tokens;
     bool has_text;

@@ -18,7 +18,8 @@ enum link_kind {
     LINK_STARTS,     /* an answer that starts a task */
     LINK_TASK,       /* a request about a task */
     LINK_TASK_STATE, /* the state of a task, in an answer or a notification */
-    LINK_FOR_TASK,   /* a request that belongs to a task of the other side */
+    /* a request that belongs to a task which a request of the other side has started */
+    LINK_FOR_TASK,
 };
 
 struct link {

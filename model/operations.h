@@ -44,8 +44,9 @@ struct operation {
 
 struct operations {
     struct operation kept[OPERATIONS_MAX];
-    size_t n;     /* number of operations added so far; a new operation overwrites the oldest one */
-    bool changed; /* `is_new` of an operation was set; the caller sets `changed` to false again */
+    size_t n; /* number of operations added so far; a new operation overwrites the oldest one */
+    /* true: `is_new` of an operation was set. The caller sets `changed` to false again. */
+    bool changed;
 };
 
 void operations_clear(struct operations *o);

@@ -190,11 +190,11 @@
     FIELD(method,           TEXT,                                      NO_TEXT)                                         \
     FIELD(tool,             TEXT,                                      NO_TEXT)                                         \
     FIELD(request,          JSON,                                      NO_TEXT)  /* as received */                      \
-    FIELD(answer,           JSON,                                      NO_TEXT)  /* error answer about credentials */   \
+    FIELD(answer,           JSON,                                      NO_TEXT)  /* the answer about credentials */     \
     FIELD(action,           STRING,                                    NO_TEXT)  /* a summary: "killed, restarted" */   \
     FIELD(happened,         TEXT,                                      NO_TEXT)  /* the problem, in sentences */        \
     FIELD(done,             TEXT,                                      NO_TEXT)  /* what the proxy did, in sentences */ \
-    FIELD(look,             TEXT,                                      NO_TEXT)  /* hints besides those of the cause */ \
+    FIELD(look,             TEXT,                                      NO_TEXT)  /* hints added to the cause's hints */ \
     FIELD(post_mortem,      TEXT,                                      NO_TEXT)  /* postmortem_append_sentence() */            \
     FIELD(post_mortem_json, JSON,                                      NO_TEXT)  /* postmortem_append_json() */                \
     FIELD(last_to_server,   TEXT,                                      NO_TEXT)  /* lines */                            \
@@ -274,7 +274,7 @@
 #define FIELD_END_END 1
 #define FIELD_END_NO 0
 /* The order of the columns of a store. FIELD_FIRST_* is 1 for the columns before the columns of the
- * evidence; the key column has 0. FIELD_LAST_* is 1 for the columns after the columns of the
+ * evidence, but 0 for the key column. FIELD_LAST_* is 1 for the columns after the columns of the
  * evidence. */
 #define FIELD_FIRST_KEY 0
 #define FIELD_FIRST_YES 1

@@ -11,8 +11,8 @@
 
 /* Returns the status of a request that no message has ended yet. */
 enum call_status call_status_before_answer(enum row_action request_action);
-/* Returns the status of a request that this message ends (model/calls.h). finding: names of
- * findings, as in messages.finding. */
+/* Returns the status of a request that this message ends (model/calls.h). finding: the names of the
+ * message's findings, as in the column messages.finding. */
 enum call_status call_status_after_message(enum row_action request_action, enum row_kind kind,
                                            enum row_origin origin, struct slice finding);
 /* Returns the status of a single message. For an answer, this is the status that it would give to

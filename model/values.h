@@ -43,12 +43,13 @@ enum call_status {
 
 /* The states of an operation, in operations.state. */
 enum operation_state {
-    OPERATION_RUNS,         /* waits for the server's answer to a request of the operation */
-    OPERATION_ASKED,        /* waits for the client's request again, with input */
-    OPERATION_ASKED_PERSON, /* waits for the client's request again, with input from a person */
-    OPERATION_TASK,         /* waits for the end of the operation's task */
-    OPERATION_TASK_ASKED,   /* waits for the client's input for the operation's task */
-    OPERATION_TASK_PERSON,  /* waits for a person's input for the operation's task */
+    OPERATION_RUNS,  /* waits for the server's answer to a request of the operation */
+    OPERATION_ASKED, /* waits until the client sends the request again, with the input */
+    /* waits until the client sends the request again, with a person's input */
+    OPERATION_ASKED_PERSON,
+    OPERATION_TASK,        /* waits for the end of the operation's task */
+    OPERATION_TASK_ASKED,  /* the operation's task waits for input of the client */
+    OPERATION_TASK_PERSON, /* the operation's task waits for a person's input */
     OPERATION_ENDED,
     OPERATION_STATE_UNKNOWN
 };

@@ -21,7 +21,7 @@ struct lines {
     size_t done;           /* number of bytes of `out` already returned */
     struct buf refused;    /* owned; the error for an unreadable answer; empty: none */
     struct buf refused_id; /* owned; id of the unreadable answer, as JSON */
-    int64_t refused_us;    /* time at which `refused` becomes a result */
+    int64_t refused_us;    /* time at which the error in `refused` becomes a result */
     int64_t now_us;        /* time at which the line being read was received */
     bool failed;           /* a line was lost because memory ran out */
 };

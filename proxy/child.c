@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 #define NOT_READ_S 0.5 /* seconds until the owner is asked again whether the output is being read */
-#define LAST_OUTPUT_S 0.02 /* seconds to read the rest of the pipe after SIGKILL and the exit */
+/* seconds for which the rest of the output is read after SIGKILL and the exit of the process */
+#define LAST_OUTPUT_S 0.02
 /* Maximum number of processes that are signalled at once. Further processes are signalled after
  * these have exited. */
 #define CHILDREN_MAX 512

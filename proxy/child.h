@@ -46,9 +46,9 @@ struct child {
      * before_exec gets `data`, and is called in the new process: see struct process_start. */
     void (*before_exec)(void *data);
     void (*on_exit)(struct child *);
-    void (*on_kill)(struct child *, int sig); /* a signal was sent */
-    /* The process is gone, but its output has not ended. Returns false if the output is not being
-     * read now; then the callback is called again soon. */
+    void (*on_kill)(struct child *, int sig); /* called when a signal was sent */
+    /* Called when SIGKILL was sent and the process is gone, but its output has not ended. Returns
+     * false if the output is not being read now; then this callback is called again soon. */
     bool (*on_last_output)(struct child *);
     void (*on_finished)(struct child *);
     void *data;

@@ -23,8 +23,9 @@ struct message_head {
 };
 
 struct incidents {
-    struct recorder *recorder;                     /* borrowed */
-    const struct forms *forms;                     /* borrowed; the forms of this session */
+    struct recorder *recorder; /* borrowed */
+    /* borrowed; the forms with which the server has asked for input in this session */
+    const struct forms *forms;
     struct message_head last[2];                   /* last message of each direction */
     struct message_head err[ESCALATION_LINES_MAX]; /* sanitized lines of stderr; a ring buffer */
     uint64_t err_n;                                /* number of stderr lines noted so far */

@@ -17,7 +17,7 @@ void pipes_read_and_flush(struct proxy *p)
     for (int i = 0; i < 2; i++)
         for (int n = 0; n < READS_MAX && !relay_is_paused(&p->relay[i]); n++)
             relay_read_available_bytes(&p->relay[i]);
-    /* The result is not needed: it tells whether reading has started again, but here reading can
-     * only stop. */
+    /* The result says whether reading has started again. It is not needed: here reading can only
+     * stop. */
     (void)pipes_watch_reading(p);
 }

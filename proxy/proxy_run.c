@@ -350,7 +350,8 @@ static void open_traffic_and_relays(struct proxy *p)
     char uid[UID_LEN + 1];
     struct hash_key key = {0};
     traffic_open(&p->traffic, p->journal, p->cfg->name, p->cfg->validate, max);
-    /* Only the random part of the UID is used. If uid_make() fails, nothing is recorded either. */
+    /* Only the random part of this UID is used, as a secret. If uid_make() fails, the ids of the
+     * interposer's own requests contain no secret. */
     if (uid_make(0, uid) == 0)
         handshake_set_own_id_secret(&p->traffic.handshake, uid + UID_TIME_LEN);
     p->traffic.url = p->cfg->url;

@@ -41,9 +41,9 @@ struct relay_calls {
     void (*last_line)(struct relay *, struct line *);
     void (*closed)(struct relay *);       /* the stream has ended; called once */
     void (*write_failed)(struct relay *); /* writing failed, or the outbox is broken; called once */
-    /* Bytes were read, of complete and incomplete lines. May be NULL. */
+    /* Called with the n bytes that were read; they may be parts of lines. May be NULL. */
     void (*read_bytes)(struct relay *, const char *p, size_t n);
-    /* A line has stayed incomplete: n bytes of it were read. May be NULL. */
+    /* Called if a line stays incomplete: n bytes of it were read so far. May be NULL. */
     void (*unfinished)(struct relay *, size_t n);
     /* Called once, if there was no memory to read into for RELAY_STARVED_S. */
     void (*no_memory)(struct relay *);

@@ -87,8 +87,8 @@ void restart_answer_or_keep_requests(struct proxy *p)
     answer_or_mark_pending_requests(p);
     repeats_handle_process_end(&t->repeats, server_process_count_read_bytes(p));
     cancel_server_requests(p);
-    /* The outbox has bytes for the old process. Requests of the old process are sent again from the
-     * table of pending requests. */
+    /* The bytes in the outbox are for the old process, and are dropped. Requests that are sent
+     * again are taken from the table of pending requests. */
     outbox_close(&t->out[ROW_C2S]);
     outbox_open(&t->out[ROW_C2S]);
     outbox_close(&p->handshake_box);

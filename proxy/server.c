@@ -395,9 +395,9 @@ static void on_server_signalled(struct child *c, int sig)
     log_warn("sent signal %d to the server, which had not exited: server=%s", sig, p->cfg->name);
 }
 
-/* While the session goes on, the last messages of the process wait until the client reads. If
- * another process holds the pipe open, its incomplete line is ended here: the line must not become
- * the start of the next process's first line. */
+/* Reads the last output of a process that is gone. While the session goes on, the last messages of
+ * the process wait until the client reads. If another process holds the pipe open, an incomplete
+ * line is ended here: it must not become the start of the next process's first line. */
 static bool on_server_last_output(struct child *c)
 {
     struct proxy *p = c->data;
@@ -412,7 +412,7 @@ static void on_server_finished(struct child *c)
 {
     struct proxy *p = c->data;
     for (int i = 0; i < LAST_READS && !relay_has_ended(&p->server_stderr); i++)
-        relay_read_available_bytes(&p->server_stderr); /* stderr often has the reason */
+        relay_read_available_bytes(&p->server_stderr); /* stderr often says why the server ended */
     p->machine.cannot_start = child_exit_status(c) != 0 && p->traffic.server_answers == 0 &&
                               incidents_reason_is_final(&p->incidents);
     /* The child that exited earlier may have been only a launcher. Now no process has the output

@@ -275,7 +275,8 @@ static enum server_reason get_end_reason_of_cause(enum server_cause cause)
     case SERVER_CAUSE_CHANGED:
         return SERVER_REASON_CHANGED;
     case SERVER_CAUSE_EXIT:
-    case SERVER_CAUSE_STOPPED: /* the reason was already set together with this cause */
+    /* with each of the next two causes, the session's end reason has already been set */
+    case SERVER_CAUSE_STOPPED:
     case SERVER_CAUSE_NO_MEMORY:
         break;
     }

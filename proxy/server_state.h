@@ -111,20 +111,21 @@ enum server_event {
 
 /* Actions as bits. The actions are carried out in the order of this list. */
 enum server_action {
-    SERVER_DO_ASK = 1 << 0,             /* ask the server whether it is alive */
-    SERVER_DO_REPORT_HANG = 1 << 1,     /* record what the process is doing before it is killed */
-    SERVER_DO_STOP_CLIENT = 1 << 2,     /* stop reading the client; close the server's stdin */
-    SERVER_DO_DISCONNECT = 1 << 3,      /* send nothing more to this process */
-    SERVER_DO_STOP = 1 << 4,            /* stop the process within the grace time */
-    SERVER_DO_KILL = 1 << 5,            /* send SIGTERM now, SIGKILL after half the grace time */
-    SERVER_DO_RESUME = 1 << 6,          /* send pending messages to the initialized process */
-    SERVER_DO_PREPARE_RESTART = 1 << 7, /* answer or keep the requests of the old process */
-    SERVER_DO_START = 1 << 8,           /* start the next process */
-    SERVER_DO_REJECT = 1 << 9,          /* answer pending requests with "no server was started" */
-    SERVER_DO_REJECT_UNREAD = 1 << 10,  /* answer the requests that the server cannot read */
-    SERVER_DO_GIVE_UP = 1 << 11,        /* report that no restart is possible */
-    SERVER_DO_END_SESSION = 1 << 12,    /* answer pending requests with "the server exited" */
-    SERVER_DO_FINISH = 1 << 13,         /* leave the loop */
+    SERVER_DO_ASK = 1 << 0,         /* ask the server whether it is alive */
+    SERVER_DO_REPORT_HANG = 1 << 1, /* record what the process is doing before it is killed */
+    SERVER_DO_STOP_CLIENT = 1 << 2, /* stop reading the client; close the server's stdin */
+    SERVER_DO_DISCONNECT = 1 << 3,  /* send nothing more to this process */
+    SERVER_DO_STOP = 1 << 4,        /* stop the process within the grace time */
+    SERVER_DO_KILL = 1 << 5,        /* send SIGTERM now, SIGKILL after half the grace time */
+    SERVER_DO_RESUME = 1 << 6,      /* send pending messages to the initialized process */
+    /* answer each pending request, or keep it for the next process */
+    SERVER_DO_PREPARE_RESTART = 1 << 7,
+    SERVER_DO_START = 1 << 8,          /* start the next process */
+    SERVER_DO_REJECT = 1 << 9,         /* answer pending requests with "no server was started" */
+    SERVER_DO_REJECT_UNREAD = 1 << 10, /* answer the requests that the server cannot read */
+    SERVER_DO_GIVE_UP = 1 << 11,       /* report that no restart is possible */
+    SERVER_DO_END_SESSION = 1 << 12,   /* answer pending requests with "the server exited" */
+    SERVER_DO_FINISH = 1 << 13,        /* leave the loop */
 };
 
 /* Why the last process ended. */

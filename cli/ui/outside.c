@@ -58,7 +58,7 @@ static int wait_for_process(pid_t pid)
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (stopped)
-        (void)raise(SIGTERM); /* calls the handler of SIGTERM, which ends ui */
+        (void)raise(SIGTERM); /* now ui's own handler of SIGTERM runs, and ends ui */
     return ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

@@ -371,7 +371,7 @@ static int main_view_handle_key(struct ui *u, enum action x)
 
 static int draw_main_panes(struct ui *u, const struct area *all)
 {
-    (void)all; /* `all` is not used, because layout_panes() has already divided it */
+    (void)all; /* `all` is not used: layout_panes() has already divided this area into the panes */
     int st = 0;
     const struct area *a = u->panes.pane;
     if (layout_shows_pane(&u->panes, PANE_SESSIONS))

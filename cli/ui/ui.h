@@ -102,7 +102,7 @@ struct seek {
     bool on, forward, wrapped;
     enum seek_what what;
     int64_t start, at; /* start: seq of the selected row; at: seq of the next message to search */
-    /* The other members are used only for a search in all sessions of the list. */
+    /* The members below are used only for a search in all sessions of the list. */
     int64_t session; /* id of the session that is being searched */
     int64_t origin;  /* id of the session in which the search began */
     int64_t last;    /* seq of the last message of `session` */
@@ -150,7 +150,7 @@ struct pair_view {
 /* Events of the chosen session, which are rows in the list of calls. */
 #define EVENTS_MAX 256
 struct events {
-    struct page_row *row[EVENTS_MAX]; /* owned; sorted by time */
+    struct page_row *row[EVENTS_MAX]; /* owned; the events, sorted by time */
     /* for each event: seq of the first call after it; INT64_MAX: no such call was read */
     int64_t before[EVENTS_MAX];
     size_t n;
@@ -438,8 +438,8 @@ const char *central_explain_unavailable(const struct ui *u, enum action x);
 /* Loads the session under the cursor, unless it is loaded already. If `now` is false, does nothing
  * while a key waits. */
 MI_MUST int deferred_load_selected_session(struct ui *u, bool now);
-/* If st is an error of the store: shows it and drops the data that was read, unless ui quits or a
- * key interrupted the read; returns 0 or an error of dropping. Returns any other st unchanged. */
+/* If st is an error of the store: shows it, drops what was read, and returns 0 or an error of
+ * dropping; if ui quits or a key interrupted the read, just returns 0. Returns any other st. */
 MI_MUST int deferred_load_handle_failure(struct ui *u, int st);
 
 /* ---- draw*.c ---- */

@@ -115,9 +115,10 @@ static bool stop_proxy(const struct running *r)
 /* The action taken, or planned with --dry-run, for one session. */
 struct reaped {
     const struct running_row *row;
-    struct process group[GROUP_MAX]; /* processes of the server before the server was stopped */
+    /* the server's processes, as they were before the server was stopped */
+    struct process group[GROUP_MAX];
     size_t n;
-    /* how long a proxy whose client has exited is idle; -1: the proxy has exited */
+    /* how long the proxy, whose client has exited, has been idle; -1: the proxy has exited */
     int64_t idle_us;
     bool ended;
 };
@@ -202,7 +203,7 @@ static void reap_running_row(struct reaper *p, const struct running_row *row, in
     p->found = true;
     p->failed |= !d.ended;
     if (d.ended && !p->dry) {
-        /* If the proxy has closed the session, end_dead_running_session() does nothing. */
+        /* If the proxy has closed the session itself, end_dead_running_session() keeps this end. */
         struct buf error = {0};
         int st = end_dead_running_session(p->vault, row->session_id, true, &error);
         if (st < 0) {

@@ -70,7 +70,9 @@ static const struct place {
     /* below: path below the base directory; `*` stands for any name that does not begin with a
      * dot */
     const char *below, *variable;
-    enum client_file_kind kind; /* CLIENT_FILE_UNUSED applies only if .mcp.json exists */
+    /* if the kind is CLIENT_FILE_UNUSED, the file still counts as CLIENT_FILE_EDITED if the working
+     * directory has no .mcp.json, or if the file was added by client_files_add() */
+    enum client_file_kind kind;
 } places[] = {
     /* The first row that matches a file applies. The rows of plugins come first, so that the file
      * of a plugin is recognized even if it is in the working directory. */
@@ -359,7 +361,8 @@ static bool path_ends_with_pattern(const char *path, const char *pattern)
 int client_files_add(struct client_files *l, const char *path)
 {
     const struct place *best = NULL;
-    /* a relative path may lack the directory names of the pattern */
+    /* `path` may be relative, and lack directory names of the pattern: so its resolved path is
+     * compared as well */
     char *real = realpath(path, NULL);
     for (size_t i = 0; i < MI_COUNT(places); i++)
         if (places[i].variable == NULL &&

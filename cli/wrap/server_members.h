@@ -15,7 +15,7 @@ struct wrap_with {
     const char *const *options; /* options of `proxy`; ended by NULL */
 };
 
-/* Appends bytes of the file. */
+/* Appends a copy of the bytes of the file that s denotes. */
 void member_add_span(struct edits *e, const struct mcpfile *f, struct span s);
 /* Appends the words (ended by NULL) as strings, with `sep` after each. */
 void member_add_words(struct edits *e, const char *const *words, struct slice sep);

@@ -22,7 +22,7 @@ void answer_reserve_memory(struct traffic *t)
 {
     if (t->spare == NULL)
         t->spare = chunk_new(SPARE_SIZE);
-    /* An error is ignored: then memory is allocated when an answer is staged. */
+    /* If outbox_reserve() fails, memory is allocated later, when an answer is staged. */
     (void)outbox_reserve(&t->out[ROW_S2C]);
 }
 

@@ -119,7 +119,7 @@ MI_MUST static int repair_members(struct traffic *t, const struct message *batch
     /* These notes of repairs are dropped: each repair is noted later, when its member of the batch
      * is handled. */
     struct repairs unused = {0};
-    /* start of the first refused member, if no kept member precedes it */
+    /* start of the first refused member, if no kept member precedes it; NULL: none */
     const char *refused = NULL;
     const char *before = NULL; /* end of the member before the current one */
     int st = 0;

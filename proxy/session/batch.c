@@ -80,10 +80,11 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
     }
 }
 
-/* Forwards a batch. Records the repaired line, without the refused members; the received line if
- * all members are refused. Stages the repaired line, also without the tools and calls that the tool
- * rule hides; stages nothing if no member is left. If `valid` is true, then handles each member as
- * it was received: finds its request, repairs or refuses the member, and adds its finding. */
+/* Forwards a batch. Records the repaired line without the refused members or, if all members are
+ * refused, the received line. Stages the repaired line without the refused members, and without the
+ * tools and calls that the tool rule hides; stages nothing if no member is left. If `valid` is
+ * true, then handles each member as it was received: finds its request, repairs or refuses the
+ * member, and adds its finding. */
 static void forward_batch(struct traffic *t, struct message *batch, bool valid)
 {
     struct message repaired = *batch;

@@ -52,8 +52,8 @@ static bool handle_unregistered_request(struct traffic *t, struct message *x, in
     if (x->dir == ROW_C2S && t->validate != VALIDATE_NONE) {
         log_error("%s for a request in a batch, closing the connection: server=%s",
                   st == MI_ENOMEM ? "out of memory" : "too many pending requests", t->server);
-        /* The server's answer will be dropped as unknown. Closing the connection ends the client's
-         * wait for the answer. */
+        /* The server's answer to this request will be dropped as unknown. The connection to the
+         * client is closed, so that the client does not wait for the answer. */
         outbox_discard_after_error(&t->out[ROW_S2C]);
     }
     return true;
@@ -229,13 +229,14 @@ static bool handle_notification(struct traffic *t, struct message *x)
 
 /* ---- answers -------------------------------------------------------------------------------- */
 
-/* The findings about flaws of an answer that answer_repair_or_reject() repairs or refuses. */
+/* Findings that name flaws of an answer. answer_repair_or_reject() repairs or refuses such an
+ * answer. */
 #define ANSWER_FLAWS                                                                               \
     (FINDING(FIND_ID_TYPE_CHANGED) | FINDING(FIND_NULL_ID) | FINDING(FIND_NULL_BESIDE_ANSWER) |    \
      FINDING(FIND_RESULT_NOT_OBJECT))
 
 /* Handles an answer to one of the interposer's own requests, which are not in the table of pending
- * requests. Such an answer is never forwarded to the client. Returns false if x is another
+ * requests. Such an answer is never forwarded to the client. Returns false if x is no such
  * answer. */
 static bool handle_answer_to_own_request(struct traffic *t, struct message *x)
 {
@@ -261,10 +262,11 @@ static bool late_answer_is_valid(struct traffic *t, struct message *x, const str
     return sound;
 }
 
-/* Handles an answer to a request that is not pending. Answers of the client are forwarded. Answers
- * of the server are dropped, because some clients close the connection on them (mcp-wire.md 7.3),
- * except answers without an id, which newer revisions allow for errors. p: the cancelled request,
- * or NULL. */
+/* Handles an answer to a request that is not pending. The client's answers are forwarded, unless
+ * the process that sent the request has exited. The server's answers are dropped, because some
+ * clients close the connection when they get one (mcp-wire.md 7.3). The server's answers without an
+ * id are forwarded, because newer revisions allow them for errors. With --validate none, all of the
+ * server's answers are forwarded. p: the cancelled request that x answers, or NULL. */
 static bool handle_stray_answer(struct traffic *t, struct message *x, struct pending *p)
 {
     bool forward = x->dir == ROW_C2S || t->validate == VALIDATE_NONE || x->m.id.type == JSON_NONE;
@@ -284,7 +286,7 @@ static bool handle_stray_answer(struct traffic *t, struct message *x, struct pen
     return forward;
 }
 
-/* Returns the seq of the answer. */
+/* Records a forwarded answer to the request p. Returns the seq of the answer. */
 static uint64_t record_answer(struct traffic *t, const struct message *x, const struct pending *p,
                               bool tool_error)
 {

@@ -116,7 +116,7 @@ static void note_listed_tools(struct handshake *h, struct json_value tools)
                                           json_get(hints, "idempotentHint").type == JSON_TRUE);
         if (name.type == JSON_STRING && (safe || h->repeatable.n > 0) &&
             !string_set_add_or_remove(h, &h->repeatable, json_string_raw(name), safe))
-            /* Out of memory: forget all tools, because this tool may still be in the set. */
+            /* Out of memory: this tool may still be in the set, so all tools are forgotten. */
             buf_clear(&h->repeatable);
     }
 }

@@ -340,7 +340,8 @@ int64_t invalid_line_next_timeout_us(const struct traffic *t, int64_t now_us)
 void invalid_line_end_expired_waits(struct traffic *t, int64_t now_us)
 {
     bool line = t->invalid_lines.lines.waits && now_us >= t->invalid_lines.lines.until_us;
-    /* a line that ends the wait may be in the pipe already */
+    /* While the server's output is not read, a line that would end a wait may be in the pipe
+     * already: so a wait whose time has passed is prolonged. */
     if (t->timers.paused & TIMERS_SERVER_NOT_READ) {
         if (line)
             t->invalid_lines.lines.until_us = now_us + INVALID_LINE_WAIT_US;

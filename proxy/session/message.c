@@ -23,7 +23,8 @@ static struct slice get_text_for_recording(struct traffic *t, const struct rpc *
 {
     size_t n = 0;
     *ret_n = 0;
-    /* An invalid message may also answer a form: if it answers a request, it is forwarded. */
+    /* An invalid message may also contain a user's answer to a form: if it answers a request, it is
+     * forwarded. */
     bool may_answer = m->kind != RPC_REQUEST && m->kind != RPC_NOTIFICATION && m->kind != RPC_ERROR;
     if (!may_answer && (m->findings & RPC_AMBIGUOUS) == 0 &&
         m->in_params[FIELD_INPUT_RESPONSES] == JSON_NONE)

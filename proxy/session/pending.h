@@ -79,7 +79,7 @@ struct pending {
     bool process_gone;  /* the process that sent this request has exited: an answer is dropped */
     bool asks_for_task; /* the answer to the request names a task */
     bool repeats;       /* the call equals a call that may have run (repeats.h) */
-    uint64_t call_key;  /* repeats_key_of_call() of a tool call; 0: not computed */
+    uint64_t call_key;  /* key of a tool call, made by repeats_key_of_call(); 0: not computed */
     /* All slices point to `data`. */
     struct rpc_id key;           /* the id in comparable form */
     struct rpc_id token;         /* the progress token; type 0: none */

@@ -120,7 +120,7 @@ const char *repeat_decision_name(enum repeat_decision d); /* returns "forwarded"
 
 /* The decision about a call that equals an uncertain call. */
 struct repeat {
-    uint64_t key; /* repeats_key_of_call(); 0: not computed */
+    uint64_t key; /* the call's key, made by repeats_key_of_call(); 0: not computed */
     enum repeat_decision decision;
     uint64_t first_seq;  /* seq of the uncertain call */
     int64_t first_at_us; /* when the uncertain call was received, by the wall clock */

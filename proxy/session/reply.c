@@ -55,8 +55,8 @@ static void reply_append_extended_object(struct buf *b, struct slice object, str
     buf_slice_add(b, rest);
 }
 
-/* Appends `text`, a result or an error. Adds the member `mark` to the object `holder` in it, which
- * is created if it is missing. */
+/* Appends `text`, a result or an error, and adds the member `mark` to the object that is the value
+ * of the member `holder` of `text`. If there is no member `holder`, it is created. */
 static void reply_append_with_added_member(struct buf *b, struct slice text, const char *holder,
                                            struct slice mark)
 {
@@ -65,7 +65,8 @@ static void reply_append_with_added_member(struct buf *b, struct slice text, con
     if (*text.p == '{')
         object = json_get((struct json_value){JSON_OBJECT, text}, holder);
     if (*text.p != '{' || (object.type != JSON_NONE && object.type != JSON_OBJECT)) {
-        buf_slice_add(b, text); /* no object can take the mark: the text is appended unchanged */
+        /* `mark` cannot be added, because `text` or the value of `holder` is not an object */
+        buf_slice_add(b, text);
         return;
     }
     if (object.type == JSON_OBJECT) {

@@ -31,8 +31,8 @@ void request_pause_deadlines(struct traffic *t, int64_t now_us)
         timers_pause(&t->timers, TIMERS_CLIENT_ASKED, true, now_us);
 }
 
-/* Stops the timer of a client's request. If p is the last pending request of the server, continues
- * the timers that request_pause_deadlines() has paused. */
+/* If p is a request of the client, stops its timer. If p is the only pending request of the server,
+ * continues the timers that request_pause_deadlines() has paused. */
 static void stop_request_timer(struct traffic *t, enum row_direction dir, struct pending *p)
 {
     if (dir == ROW_C2S && !p->cancelled)

@@ -85,7 +85,8 @@ bool rules_check_request(struct traffic *t, struct message *x, struct protocol_a
         answer_reject_message(t, x, get_error_code_of_rule(r), buf_str(&why), rule_name(r));
     } else {
         uint64_t seq = message_record(t, x, KIND_REQUEST, ROW_REFUSED);
-        /* A server of 2026-07-28 must not send requests and awaits no answer, so none is sent. */
+        /* A server of revision 2026-07-28 must not send requests. It awaits no answer, so it gets
+         * no error. */
         if (r != RULE_SERVER_REQUEST)
             answer_send_error(t, ROW_C2S, x->m.id.text, seq, get_error_code_of_rule(r),
                               buf_str(&why), rule_name(r));

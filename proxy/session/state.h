@@ -71,9 +71,10 @@ struct previous_tools {
 
 /* State for lines that are not valid messages (invalid_line.h). */
 struct invalid_lines {
-    struct server_lines lines;         /* reads the server's lines */
-    struct message *message;           /* the message in the line being read */
-    bool has_message;                  /* true: `message` is set; it is the line, or a part of it */
+    struct server_lines lines; /* reads the server's lines */
+    struct message *message;   /* the message in the line being read */
+    /* true: `message` was filled in; its text is the line or a part of it, perhaps repaired */
+    bool has_message;
     bool client_http;                  /* the client has sent a line of HTTP */
     bool http;                         /* the server's last lines begin an HTTP response */
     struct postponed_errors postponed; /* requests whose answers cannot be parsed */
@@ -148,7 +149,8 @@ struct traffic {
     struct handshake handshake; /* the messages that are repeated to a new server process */
     struct repeats repeats;     /* the uncertain calls, which may have run */
     struct protocol protocol;   /* checks the rules of MCP */
-    /* forms of the server; rules.c writes this member, message.c reads it */
+    /* the forms with which the server has asked the user for input; rules.c writes this member,
+     * message.c and incidents.c read it */
     struct forms forms;
     struct buf hidden; /* owned: the client's last message, with form secrets redacted */
     struct invalid_lines invalid_lines;
@@ -172,24 +174,25 @@ struct traffic {
     bool unfinished_logged[2]; /* by direction: an incomplete line was logged */
 
     void *owner; /* first argument of the callbacks below; each callback may be NULL */
-    /* A deadline has passed, and the server has sent nothing since the request. Returns the
-     * judgement about the server, and appends it to `why`. After LIVENESS_HUNG the server is being
-     * killed. */
+    /* Called when a deadline has passed and the server has sent nothing since the request. Returns
+     * the judgement about the server, and appends it to `why`. After LIVENESS_HUNG the server is
+     * being killed. */
     enum liveness (*on_silent)(void *owner, const struct pending *p, int64_t waited_us,
                                struct buf *why);
-    /* An answer reports missing, wrong or expired credentials. */
+    /* Called when an answer reports missing, wrong or expired credentials. */
     void (*on_auth)(void *owner, const struct pending *p, struct slice answer);
-    /* The first complete list shows that the tool rule hides every tool. */
+    /* Called when the first complete list of tools shows that the tool rule hides every tool. */
     void (*on_rule)(void *owner, const char *happened);
     /* Returns the number of bytes that the client has read. If this callback is NULL, all bytes
      * that the client's pipe has accepted count as read. */
     uint64_t (*client_has_read)(void *owner);
-    /* The call p is forwarded, although it equals a call that may have run. happened: a
-     * sentence. */
+    /* Called when the call p is forwarded although it equals a call that may have run, unless the
+     * client had cancelled that call. happened: a sentence that describes this. */
     void (*on_repeat)(void *owner, const struct pending *p, const char *happened);
-    /* The server answered the interposer's own request. */
+    /* Called when the server has answered a request of the interposer, other than the pending
+     * request for the list of tools. */
     void (*on_own_answer)(void *owner, const struct rpc *m);
-    /* A sanitized line of the server's stderr; borrowed. */
+    /* Called with a sanitized line of the server's stderr, which is borrowed. */
     void (*on_stderr)(void *owner, struct slice clean);
 };
 

@@ -13,9 +13,10 @@ enum stderr_says {
     STDERR_DETAIL,    /* the line is a stack frame, a version, a hint or a warning */
     STDERR_FRAMES,    /* lines of a stack follow, up to an empty line */
     STDERR_TRACEBACK, /* indented lines of a stack follow, and then the reason */
-    STDERR_CODE,      /* code: 'NAME' */
-    STDERR_CAUSE,     /* the line has the cause of the error in an earlier line */
-    STDERR_OTHER,     /* no rule applies */
+    STDERR_CODE,      /* the line gives the code of an error, in the form code: 'NAME' */
+    /* the line, or else the next line, says what caused the error that an earlier line reports */
+    STDERR_CAUSE,
+    STDERR_OTHER, /* no rule applies */
     /* the line has a word such as "error": an error, or a log line about an error */
     STDERR_MAYBE,
     STDERR_REASON,     /* the line has the error that ended the program */

@@ -138,9 +138,9 @@ void timers_start_for_read_requests(struct timers *t, uint64_t written, int64_t 
          t->unwritten = t->unwritten->next) {
         struct pending *p = t->unwritten;
         if (p->written_us != 0 || p->written_at == PENDING_NOT_STAGED)
-            /* The timer of a written request was started before. A request that is not staged waits
-             * to be sent again: when it is staged, timers_note_restaged_request() lets this loop
-             * begin at the oldest request again. */
+            /* No timer is started now. If the request was written, its timer was started before. If
+             * it is not staged, it waits to be sent again: when it is staged,
+             * timers_note_restaged_request() lets this loop begin at the oldest request again. */
             continue;
         p->written_us = now_us > 0 ? now_us : 1;
         p->server_messages = t->server_messages;

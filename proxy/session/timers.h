@@ -47,7 +47,7 @@ struct timers {
     int64_t paused_at_us;      /* start of the current pause */
     /* length of all earlier pauses, and of the time in which this process did not run */
     int64_t paused_total_us;
-    int64_t fair_us;  /* time, without pauses, when TIMERS_FAIR_US was last granted */
+    int64_t fair_us; /* time, without pauses, when the extra time TIMERS_FAIR_US was last granted */
     bool server_away; /* no server process is ready to read requests */
 };
 
@@ -76,9 +76,9 @@ void timers_pause(struct timers *t, enum timers_why why, bool pause, int64_t now
 /* Call this function after this process did not run for `us` microseconds. Returns true if the
  * extra time TIMERS_FAIR_US was granted. */
 bool timers_skip_stalled_time(struct timers *t, int64_t us, int64_t now_us);
-/* away: no server reads, because one process is being stopped and the next is not ready. The
- * timeout of requests that wait for the next process is counted from the moment when that process
- * is ready. */
+/* away: true: no server process reads requests, because one process is being stopped and the next
+ * is not ready; false: the next process is ready. The timeout of requests that wait for the next
+ * process is counted from the moment when that process is ready. */
 void timers_set_server_absent(struct timers *t, bool away, int64_t now_us);
 /* Returns a request whose deadline has passed, or NULL. The request stays until it is removed. */
 struct pending *timers_find_expired_request(struct timers *t, int64_t now_us);

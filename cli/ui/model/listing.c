@@ -29,8 +29,9 @@ static int listing_put_request(struct listing_requests *r, const struct listing_
         r->request[i] = *x;
         return 0;
     }
-    /* The table is full. If it is the table of open calls, the call stays open in the figures; if
-     * it is the table of matches, the call does not match the filter. */
+    /* If the table is full, the request is not added. If it is the table of open calls, the figures
+     * go on counting the call as open. If it is the table of matches, the call counts as not
+     * matching the filter. */
     if (r->n == LISTING_OPEN_MAX)
         return 0;
     if (!GROW(r->request, r->n, r->cap))

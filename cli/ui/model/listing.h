@@ -37,7 +37,7 @@ struct listed {
 /* An open call, or a matching message whose call was not added yet. */
 struct listing_request {
     int64_t seq;  /* seq of the request, or of a notification that may end a task */
-    bool counted; /* the figures count this open request */
+    bool counted; /* listing.figures counts this request as an open call */
 };
 
 struct listing_requests {

@@ -49,7 +49,7 @@ void screen_clear(void); /* begins a new picture: call before its lines are draw
 void screen_put_cells(size_t x, size_t y, size_t width, enum screen_line kind,
                       const struct cells *c);
 void screen_draw_vertical_line(size_t x, size_t y, size_t height); /* draws a vertical line */
-/* Shows the cursor at this position of the picture. */
+/* Shows the cursor at column x of screen line y. */
 void screen_set_cursor(size_t x, size_t y);
 void screen_show_changes(void); /* sends what was drawn since the last call to the terminal */
 void screen_repaint(void); /* draws everything again, after the terminal's content was damaged */

@@ -29,7 +29,7 @@ enum cells_style {
     CELLS_TITLE,   /* a title, such as that of a pane */
     CELLS_LABEL,   /* name of a field */
     CELLS_ESCAPE,  /* an escape, which replaces a character that cannot be shown */
-    CELLS_KEY,     /* key of an object */
+    CELLS_KEY,     /* a key of an object in JSON, or a JSON pointer */
     CELLS_STRING,  /* a string in JSON */
     CELLS_NUMBER,  /* a number in JSON */
     CELLS_WORD,    /* true, false or null in JSON */

@@ -33,8 +33,9 @@ struct mcpfile_language {
 
 /* Scans the value at the current position. Returns false after an error. */
 bool mcpfile_scan_value(struct mcpfile_scan *s, struct mcpfile_value *v);
-/* Call this function after an element of a list that ends with `close`. Moves past the comma, or to
- * `close`. Returns false after an error. */
+/* Call this function after an element of a list, or a member of an object. close: the bracket that
+ * ends the list or object. Moves past the comma that follows, or to the bracket. Returns false
+ * after an error. */
 bool mcpfile_end_element(struct mcpfile_scan *s, char close);
 
 #endif
