@@ -20,7 +20,7 @@
 struct live_side_config {
     char *const *argv; /* the server's command; NULL: no live server */
     struct forward_rules rules;
-    /* called as forward_calls.keep() (forward.h) */
+    /* callback, which may be NULL; see forward_calls.keep() (forward.h) */
     int (*keep)(void *ctx, bool from_client, struct slice message, int64_t now_us);
     void *ctx; /* context of keep() */
 };
@@ -28,7 +28,7 @@ struct live_side_config {
 /* Handles a line of the server; {NULL, 0}: the server has ended. Returns 0, 1 (the client does not
  * read, so later lines wait) or an error. */
 typedef int (*live_side_line_fn)(void *ctx, struct slice line);
-/* Called after the lines of one event. st: the first error, or 0. */
+/* Called after the lines that arrived in one event were handled. st: the first error, or 0. */
 typedef void (*live_side_turn_fn)(void *ctx, int st);
 
 struct live_side {
