@@ -46,9 +46,10 @@
 #include <ev.h>
 
 #define RECORDER_JOURNAL_MAX ((size_t)64 << 20) /* maximum unstored bytes of a session */
-/* a long line waits while its bytes plus the unstored bytes are more than this */
+/* a long line waits only while its bytes plus the unstored bytes are more than this */
 #define RECORDER_LAG_MAX ((size_t)24 << 20)
-#define RECORDER_LAG_US 1000000 /* longest time that a long line waits */
+/* longest time that a long line waits if it fits into the journal */
+#define RECORDER_LAG_US 1000000
 /* longest time that a long line waits if it does not fit into the journal */
 #define RECORDER_LAG_FULL_US 5000000
 #define RECORDER_LONG ((size_t)1 << 20) /* a line with this many bytes or more is a long line */

@@ -28,10 +28,11 @@ struct recorder {
     uint64_t seq;      /* seq of the last message */
     bool tools_wanted; /* the previous tools were requested, but have not arrived */
     struct session_facts facts;
-    /* how long forwarding waits while entries cannot be recorded: RECORDER_PAUSE_US, except in
-     * tests */
+    /* longest time that forwarding waits for the entries of a turn to be recorded:
+     * RECORDER_PAUSE_US, except in tests */
     int64_t pause_us;
-    /* how long recorder_close() waits: RECORDER_END_US or RECORDER_END_FIRST_US, except in tests */
+    /* longest time that recorder_close() waits until everything is stored: RECORDER_END_US or
+     * RECORDER_END_FIRST_US, except in tests */
     int64_t end_us;
 
     struct journal_file file;

@@ -47,7 +47,9 @@ struct key_name {
 struct keys {
     struct key_user *user; /* owned */
     size_t user_n;
-    bool all; /* true: a user's name ends with `*`, so key_may_match() is always true */
+    /* true: a user's name of a secret ends with `*` or has only one byte, so key_may_match() is
+     * always true */
+    bool all;
     /* a bit for each sequence of three letters: set if a rule ends with these letters */
     uint64_t ends[512];
     /* For each two letters: length of the shortest rule that ends with them; UINT8_MAX: none. */

@@ -31,8 +31,8 @@
 #define STORE_ROWS ROW_BATCH_ROWS
 /* maximum bytes of a transaction, which ends after the entry that exceeds this limit */
 #define STORE_BYTES ((size_t)1 << 20)
-/* maximum of store.portion, which is raised while the disk is full; a transaction then has one
- * entry */
+/* maximum of store.portion, which each failure on a full disk raises by 1; at this maximum, a
+ * transaction has one entry */
 #define STORE_PORTION_MAX 20
 /* after a full disk: pages of the write-ahead log at which a checkpoint is made (1 MiB) */
 #define STORE_WAL_PAGES 128

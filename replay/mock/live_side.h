@@ -28,7 +28,8 @@ struct live_side_config {
 /* Handles a line of the server; {NULL, 0}: the server has ended. Returns 0, 1 (the client does not
  * read, so later lines wait) or an error. */
 typedef int (*live_side_line_fn)(void *ctx, struct slice line);
-/* Called after the lines that arrived in one event were handled. st: the first error, or 0. */
+/* Called at the end of each event, after its lines and the lines that waited. st: the first error,
+ * or 0. */
 typedef void (*live_side_turn_fn)(void *ctx, int st);
 
 struct live_side {
