@@ -48,8 +48,8 @@ void silence_take_due_samples(struct proxy *p);
  * counts as slow (LIVENESS_SLOW). */
 MI_MUST bool silence_handle_timeout(struct proxy *p, const struct pending *q, int64_t waited_us,
                                     const struct buf *why, enum server_event *ret);
-/* Call this function after the silence was reported: appends what happens next to `why`. before:
- * the state before the report. */
+/* Call this function after the silence was reported: appends to `why` what was found about the
+ * server, and what the interposer does next. before: the state before the report. */
 enum liveness silence_explain_timeout(struct proxy *p, enum server_state before, struct buf *why);
 /* Returns true if the server is in doubt and has sent a message since the missed deadline. */
 bool silence_was_ended_by_message(const struct proxy *p);

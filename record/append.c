@@ -100,8 +100,8 @@ static bool put_entry_without_body(struct recorder *r, struct slice bytes)
 {
     struct entry e;
     if (r->cfg.stop_on_error && !r->worker.ending) {
-        /* body_lost ends the session; if the session is ending already, the message is recorded
-         * without its body instead */
+        /* Setting body_lost ends the session. A session that is ending already records the message
+         * without its body instead. */
         r->body_lost = true;
         return false;
     }

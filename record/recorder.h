@@ -46,10 +46,13 @@
 #include <ev.h>
 
 #define RECORDER_JOURNAL_MAX ((size_t)64 << 20) /* maximum unstored bytes of a session */
-#define RECORDER_LAG_MAX ((size_t)24 << 20)     /* maximum of unstored bytes plus a long line */
-#define RECORDER_LAG_US 1000000                 /* longest time that a long line waits */
-#define RECORDER_LAG_FULL_US 5000000            /* longest wait for room in the journal */
-#define RECORDER_LONG ((size_t)1 << 20)         /* bytes of a long line */
+/* a long line waits only while its bytes plus the unstored bytes are more than this */
+#define RECORDER_LAG_MAX ((size_t)24 << 20)
+/* longest time that a long line waits if it fits into the journal */
+#define RECORDER_LAG_US 1000000
+/* longest time that a long line waits if it does not fit into the journal */
+#define RECORDER_LAG_FULL_US 5000000
+#define RECORDER_LONG ((size_t)1 << 20) /* a line with this many bytes or more is a long line */
 #define RECORDER_PAUSE_US 10000000
 #define RECORDER_OPEN_US 10000000
 #define RECORDER_END_US 1000000
@@ -76,7 +79,8 @@ struct recorder_config {
     bool sync_full, stop_on_error;
     const char *escalate_command; /* NULL: none */
     struct retention retention;
-    size_t max_message; /* the longest message that must fit; 0: RECORDER_JOURNAL_MAX */
+    /* bytes of the longest message that must fit into the journal; 0: RECORDER_JOURNAL_MAX */
+    size_t max_message;
     /* Limit of the bytes in all journals of the user while the vault cannot be written; 0: no
      * limit. */
     uint64_t max_waiting;
@@ -87,10 +91,13 @@ struct recorder_config {
 
 /* Callbacks from the event loop; `data` is the argument of recorder_attach_to_loop(). */
 struct recorder_calls {
-    void (*changed)(void *data); /* end the turn: recorder_publish() must be called again */
+    /* Called when the turn must be ended again: the callee arranges that recorder_publish() is
+     * called. */
+    void (*changed)(void *data);
     /* Called with text for our stderr: warnings of the recorder process, output of commands. */
     void (*output)(void *data, struct slice bytes);
-    /* Takes ownership of *tools. uid: uid of the previous session. */
+    /* Called with the tools of the server's previous session. Takes ownership of *tools. uid: uid
+     * of that session. */
     void (*previous_tools)(void *data, struct tools *tools, const char *uid);
 };
 

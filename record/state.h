@@ -14,7 +14,9 @@
 #include <limits.h>
 
 struct recorder {
-    struct recorder_config cfg; /* owns its strings; the path of the vault is absolute */
+    /* The recorder owns the strings of `cfg`, except tools_rule. The path of the vault is
+     * absolute. */
+    struct recorder_config cfg;
     struct journal journal;
     struct session_start start; /* metadata; its texts are borrowed from this struct recorder */
     char uid[UID_LEN + 1];
@@ -26,8 +28,12 @@ struct recorder {
     uint64_t seq;      /* seq of the last message */
     bool tools_wanted; /* the previous tools were requested, but have not arrived */
     struct session_facts facts;
-    int64_t pause_us; /* RECORDER_PAUSE_US, except in tests */
-    int64_t end_us;   /* RECORDER_END_US, except in tests */
+    /* longest time that forwarding waits for the entries of a turn to be recorded:
+     * RECORDER_PAUSE_US, except in tests */
+    int64_t pause_us;
+    /* longest time that recorder_close() waits until everything is stored: RECORDER_END_US or
+     * RECORDER_END_FIRST_US, except in tests */
+    int64_t end_us;
 
     struct journal_file file;
     struct ring ring;

@@ -37,7 +37,8 @@ struct worker {
     bool ending;
     /* number of successive recorder processes that could not open the journal or their store */
     unsigned unable;
-    /* since when no recorder process is running: its end, or worker_open(); 0: one is running */
+    /* time since which no recorder process is running: the end of the last one, or the time of
+     * worker_open(); 0: one is running */
     int64_t gone_since_us;
     /* start of the minute in which exits of recorder processes are counted */
     int64_t counted_since_us;

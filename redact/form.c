@@ -428,7 +428,7 @@ static void hide_secrets_in_answer(struct hiding *h, const struct asked_form *fo
     }
 }
 
-/* Returns the form that a message answers, or NULL; with several ids, a form with every field. */
+/* Returns the answered form, or NULL. For several ids: a form all of whose fields are secret. */
 static const struct asked_form *find_answered_form(const struct forms *f, struct json_value message)
 {
     static const struct asked_form all = {.all = true};

@@ -32,7 +32,9 @@
 struct asked_form {
     /* hash of the request's id or of the key in inputRequests; 0: the slot is free */
     uint64_t owner;
-    uint64_t task; /* hash of the id of the task that answered the form (2025-11-25); 0: none */
+    /* hash of the id of the task that the client created as its answer to the form (2025-11-25); 0:
+     * none */
+    uint64_t task;
     uint64_t field[FORM_FIELDS]; /* hashes of the names of the secret fields */
     unsigned n;
     bool all; /* all fields are secrets */
@@ -41,7 +43,7 @@ struct asked_form {
 /* Initialize with zeros. */
 struct forms {
     struct asked_form form[FORMS_MAX];
-    /* number of forms noted so far; the next form is stored in slot[next % FORMS_MAX] */
+    /* number of forms noted so far; the next form is stored in form[next % FORMS_MAX] */
     unsigned next;
 };
 

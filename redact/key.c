@@ -7,7 +7,8 @@
 
 struct key_user {
     enum key_list list;
-    bool any_before, any_behind; /* the user's name begins or ends with a `*` */
+    /* `any_before`: the user's name begins with `*`; `any_behind`: the user's name ends with `*` */
+    bool any_before, any_behind;
     struct key_name name;
     char rule[KEY_MAX + 1]; /* RULE of the mark [redacted:RULE] */
     struct key_rule as_rule;

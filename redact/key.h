@@ -23,9 +23,9 @@
 enum key_flag {
     KEY_EXACT = 1,     /* matches only the whole name, not the end of a name */
     KEY_WORD = 2,      /* the matched end must begin a word: `pass` in `db_pass`, not `bypass` */
-    KEY_NO_NUMBER = 4, /* a number is not a secret: pass = 12, fail = 0 */
-    KEY_NO_PATH = 8,   /* a path is not a secret: PWD=/home/me */
-    KEY_NO_WORD = 16,  /* a plain word is not a secret: auth = oauth2 */
+    KEY_NO_NUMBER = 4, /* a value that is a number is not a secret: pass = 12, fail = 0 */
+    KEY_NO_PATH = 8,   /* a value that is a path is not a secret: PWD=/home/me */
+    KEY_NO_WORD = 16,  /* a value that is a plain word is not a secret: auth = oauth2 */
     KEY_INTO = 32,     /* if the value is an object, search it instead of replacing it as a whole */
     KEY_CAPITALS = 64, /* in prose, recognize the name only in capitals: PIN */
 };
@@ -47,7 +47,9 @@ struct key_name {
 struct keys {
     struct key_user *user; /* owned */
     size_t user_n;
-    bool all; /* key_may_match() is always true: a user's name ends with `*` */
+    /* true: a user's name of a secret ends with `*` or has only one byte, so key_may_match() is
+     * always true */
+    bool all;
     /* a bit for each sequence of three letters: set if a rule ends with these letters */
     uint64_t ends[512];
     /* For each two letters: length of the shortest rule that ends with them; UINT8_MAX: none. */

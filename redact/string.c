@@ -296,7 +296,8 @@ bool no_shape_matches(struct redact *r, size_t from, size_t to)
 {
     if (shapes_have_patterns(r->shapes))
         return false;
-    if (r->place < from) /* The anchor at r->place is before this range: find the next one. */
+    /* r->place is before this range: find the first anchor in or after the range */
+    if (r->place < from)
         r->place = from < r->searched ? shapes_find_anchor(r->in, from, r->searched) : r->searched;
     if (r->place == r->searched && r->searched < to) {
         size_t at = from > r->searched ? from : r->searched;

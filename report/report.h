@@ -68,7 +68,7 @@ struct report {
     struct buf cases;            /* owned; JUnit: cases of the current suite */
     struct buf name;             /* owned; name of the current suite */
     int64_t began_us;            /* start of the current suite; 0: there is no suite */
-    struct report_counts counts; /* counts of the current suite */
+    struct report_counts counts; /* numbers of cases in the current suite */
     struct buf results;          /* owned; SARIF: the results of all suites */
     /* owned; SARIF: the rules that results or report_rule() have added */
     struct report_rule *rules;

@@ -38,7 +38,7 @@ struct show_column {
         size_t from;       /* the column is shown if the list is at least this wide */
     } ui;
     unsigned when;        /* the column exists if show_list.when has one of these bits; 0: always */
-    enum out_style style; /* style of the cell; the number 0 is always plain */
+    enum out_style style; /* style of the cell; a cell with the number 0 is always plain */
     /* Optional callbacks: they return the style of the cell, append its text for the value `v`, and
      * write its JSON value. */
     enum out_style (*style_of)(const void *row);
@@ -46,8 +46,8 @@ struct show_column {
     void (*value)(struct json_out *j, const char *name, const void *row);
 };
 
-/* Describes the field of a column, a member of RECORD. The name of the member is also the name in
- * JSON. type and null: as in model/records.h. */
+/* Describes the field of a column. The field is a member of RECORD, and its name is also the name
+ * in JSON. type and null: as in model/records.h. */
 #define SHOW(member, type, null) SHOW_AS(#member, member, type, null)
 #define SHOW_AS(name, member, type, null) .field = {FIELD_HEAD(name, member, type, null)}
 #define SHOW_RECORD(member, fields) .field.at = offsetof(RECORD, member), .record = &(fields)

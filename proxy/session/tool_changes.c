@@ -36,8 +36,8 @@ static bool definitions_equal_when_recorded(const struct tool *before, const str
 }
 
 struct change_report {
-    struct buf detail, text; /* detail of the event, text of the log line */
-    struct json_out j;       /* writes to `detail` */
+    struct buf detail, text; /* `detail`: detail of the event; `text`: text of the log line */
+    struct json_out j;       /* writes JSON to `detail` */
     size_t n;                /* number of changes so far */
 };
 

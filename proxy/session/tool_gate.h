@@ -23,8 +23,8 @@ MI_MUST bool tool_gate_admits_message(struct traffic *t, struct message *x);
 
 /* ---- messages of the server ---- */
 
-/* Returns false if p asks for tools and hidden tools cannot be removed from the answer x, because
- * it is invalid; then x is recorded as refused, and the client has got an error. */
+/* Returns false if p asks for tools, and hidden tools cannot be removed from the answer x because x
+ * is invalid. Then x is recorded as refused, and the client has got an error. */
 MI_MUST bool tool_gate_accepts_answer(struct traffic *t, struct message *x, struct pending *p);
 /* Removes hidden tools from the recorded answer x to p, unless x is a member of a batch. Returns
  * false if out of memory; then the connection is closed. */

@@ -263,7 +263,8 @@ void traffic_handle_long_line(struct traffic *t, enum row_direction dir, const s
     x.m.findings = FINDING(FIND_TOO_LONG) | finish_unfinished_line(t, dir);
     x.m.fault.kind = JSON_CUT; /* only the start of the line is recorded, which is not valid JSON */
     struct buf why = {0};
-    /* memory ran out, and line_end_too_long_line() ended the line */
+    /* true: the bytes so far are within the limit; line_end_too_long_line() ended the line because
+     * memory ran out */
     bool no_memory = line->n <= t->max_message;
     buf_printf(&why, "Invalid Request: the message is longer than %zu bytes; raise --max-message",
                t->max_message);

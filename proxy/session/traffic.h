@@ -45,7 +45,8 @@ void traffic_release_waiting_lines(struct traffic *t);
 void traffic_handle_tools_list_failure(struct traffic *t, const char *why);
 /* Returns true while the client does not read the answers of the interposer itself. Then the client
  * must not be read. The outbox of the server does not stop the reading in this case: the
- * interposer answers such messages itself and does not forward them, so they do not fill it. */
+ * interposer answers the client's messages itself and does not forward them, so these messages do
+ * not fill that outbox. */
 bool traffic_must_not_read_client(struct traffic *t);
 
 #endif

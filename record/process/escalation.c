@@ -140,8 +140,8 @@ static int count_occurrence_in_recent_file(struct escalation_memory *s, int dir,
     }
     if (st == MI_ENOENT || p->method.n > 0 || recent[0] == '\0')
         return MI_ENOENT;
-    /* Without the database, the recent file, which has the same cause and server, is used for this
-     * problem as well, except for problems of a call. The count in that file is not updated. */
+    /* The database cannot be used. Except for problems of a call, use the recent file for this
+     * problem as well: it has the same cause and server. The count in that file is not updated. */
     memcpy(s->file, recent, sizeof s->file);
     s->first_us = at_us;
     s->counted = 1;

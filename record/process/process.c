@@ -41,7 +41,7 @@ struct recording {
 
 static void send_byte_to_proxy(const struct recording *p, char what)
 {
-    /* errors are ignored: the proxy has exited */
+    /* an error is ignored: the proxy has exited, or it has many unread bytes already */
     (void)channel_send(p->cfg->control, &what, 1);
 }
 

@@ -31,7 +31,8 @@
 #define STORE_ROWS ROW_BATCH_ROWS
 /* maximum bytes of a transaction, which ends after the entry that exceeds this limit */
 #define STORE_BYTES ((size_t)1 << 20)
-/* after a full disk: maximum of `portion` in struct store; a transaction then has one entry */
+/* maximum of store.portion, which each failure on a full disk raises by 1; at this maximum, a
+ * transaction has one entry */
 #define STORE_PORTION_MAX 20
 /* after a full disk: pages of the write-ahead log at which a checkpoint is made (1 MiB) */
 #define STORE_WAL_PAGES 128
@@ -41,8 +42,8 @@
 
 enum store_result {
     STORE_DONE,
-    /* another process holds the database's lock, or a damaged database was renamed: try again at
-     * once */
+    /* try again at once: another process holds the database's lock, or a damaged database was
+     * renamed */
     STORE_BUSY,
     STORE_FAILING, /* try again after STORE_RETRY_US; the reason was logged */
     STORE_GONE,    /* the vault was removed */

@@ -79,7 +79,7 @@ void store_run_change_callback(struct store *s);
 /* The next two functions set shared->trouble and log when the trouble begins or ends. They return
  * the result that the caller must return. */
 enum store_result store_report_success(struct store *s, struct ring *r);
-/* the reason is in s->reason */
+/* s->reason must have the reason of the failure */
 enum store_result store_report_failure(struct store *s, struct ring *r);
 /* Call this function if the vault cannot be opened because its database is locked, for example by
  * processes that open it. Waits STORE_WAIT_US. */

@@ -53,7 +53,9 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
     if (st == 0)
         st = writer_read_journal_position(s->w, s->session_id, ret_position);
     if (st == 0 && *ret_position < tail && !ring_is_finished(r)) {
-        *ret_position = tail; /* the vault with the earlier rows was removed */
+        /* the entries before `tail` were stored in a vault that was removed, or in a damaged
+         * database */
+        *ret_position = tail;
         st = entries_add_gap(s, t_us,
                              s->aside == DAMAGED_DONE ? "database damaged" : "vault removed");
         if (st == 0)
@@ -123,8 +125,8 @@ enum store_result store_open_and_add_session(struct store *s, struct ring *r)
     if (s->aside == DAMAGED_DONE)
         s->aside = DAMAGED_NOTED;
     skip_stored_entries(s, r, position);
-    /* If a killed process has reported trouble, the trouble ends now. If this process has reported
-     * trouble, it ends when an entry was stored. */
+    /* Trouble that a killed process has reported ends now. Trouble that this process has reported
+     * ends when an entry was stored; if no entry waits, it also ends now. */
     return s->troubled && ring_count_unread_bytes(r) > 0 ? STORE_DONE : store_report_success(s, r);
 }
 
@@ -160,7 +162,8 @@ static int close_killed_session(struct store *s, const struct ring_shared *page)
         struct running *r = &l.row[i].r;
         if (l.row[i].session_id != s->session_id)
             continue;
-        /* the row is older than the page if the proxy was killed while it started the server */
+        /* the row may lack the process group that the journal's shared page has: the proxy may have
+         * been killed while it started the server */
         bool changed = running_take_shared_server(r, page);
         forget = read_running_process_group(r, left, MI_COUNT(left)) == 0;
         if (changed && !forget)

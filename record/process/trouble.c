@@ -157,7 +157,7 @@ static void checkpoint_to_save_space(struct store *s)
 enum store_result store_report_success(struct store *s, struct ring *r)
 {
     bool all = ring_count_unread_bytes(r) == 0;
-    if (s->failing && !all) { /* the next batch may fail again */
+    if (s->failing && !all) { /* entries are left, and storing them may fail again */
         checkpoint_to_save_space(s);
         return STORE_DONE;
     }

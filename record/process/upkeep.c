@@ -102,7 +102,7 @@ int64_t upkeep_run_when_idle(struct upkeep *u)
     if (now >= u->look_us) {
         if (vault != NULL) {
             orphans_store_all(vault, u->between, u->ctx);
-            /* after a failure the next check tries again */
+            /* an error is ignored: the next search for dead sessions tries again */
             (void)running_list_close_dead_sessions(vault);
         }
         u->look_us = clock_mono_us() + (vault != NULL ? UPKEEP_LOOK_US : UPKEEP_DEAD_US);

@@ -35,7 +35,7 @@ static struct {
 
 struct pending {
     struct shape_hit hit;
-    size_t rule; /* index in shape_rules */
+    size_t rule; /* index of the hit's rule in shape_rules */
 };
 
 /* The progress of a search, kept between calls so that one text is searched only once. */

@@ -315,7 +315,7 @@ static size_t identifier_len(struct slice v, bool *ret_digit, size_t *ret_joints
     return i;
 }
 
-/* Whether the value ends with the name, or the name with the value. Compares only letters and
+/* Whether the value ends with the name, or the name ends with the value. Compares only letters and
  * digits. */
 static bool value_repeats_name(const struct name *n, struct slice v)
 {

@@ -11,7 +11,8 @@ struct aligning {
     /* owned; the class of each call; equal calls have the same class, from 0 */
     uint32_t *class_a, *class_b;
     uint32_t *to_b, *to_a; /* owned; the partner of each call, or ALIGN_NONE */
-    /* owned; for each call of `a` that has a partner: they are equal; one of them was moved */
+    /* owned; for each call of `a` that has a partner: `equal`: the two calls are equal; `moved`:
+     * one of the two calls was moved */
     bool *equal, *moved;
     uint32_t *first, *next; /* owned; lists of unpaired calls of `b`, by class or topic */
     uint32_t *list_of; /* owned; for each class or topic, the value of `round` at its last use */
@@ -199,10 +200,10 @@ static int pair_calls_between_equal_calls(struct aligning *x, const uint32_t *in
     return st;
 }
 
-/* Finds the longest common order of the pairs that are not marked as moved, and marks the pairs
- * outside of it: of two pairs that cross each other, at least one. Only pairs of changed calls are
- * marked. The pairs of equal calls never cross another pair here, so they are in every longest
- * ascending subsequence. */
+/* Finds the longest common order of the pairs that are not marked as moved yet. Marks those of
+ * these pairs that are outside of this order: of two pairs that cross each other, at least one is
+ * marked. Only pairs of changed calls are marked. The pairs of equal calls never cross another pair
+ * here, so they are in every longest ascending subsequence. */
 static int mark_crossing_pairs(struct aligning *x)
 {
     uint32_t *values = allocate_uint32_array(x->n);

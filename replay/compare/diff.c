@@ -16,7 +16,8 @@ struct diff {
     uint32_t rows_n;
     struct pages pages[DIFF_SIDES];
     struct buf value[DIFF_SIDES]; /* sanitized values of the difference that is being reported */
-    struct buf list[DIFF_SIDES];  /* complete lists that are being compared */
+    /* for each side: the result that is compared in place of a page of a list */
+    struct buf list[DIFF_SIDES];
     char exit_status[DIFF_SIDES][24];
     struct buf error;
 };

@@ -2,16 +2,18 @@
 
 #include <stdlib.h>
 
-/* A part of both sequences: a[x0..x1) and b[y0..y1). */
+/* The two ranges a[x0..x1) and b[y0..y1), whose equal numbers are to be paired. */
 struct part {
     int64_t x0, x1, y0, y1;
 };
 
-/* Diagonal d has the points with x - y == d. */
+/* Diagonal d consists of the points (x, y) with x - y == d. */
 struct search {
     const uint32_t *a, *b;
-    int64_t *forward;  /* furthest x reached on each diagonal from the beginning of the part */
-    int64_t *backward; /* furthest x reached on each diagonal from the end of the part */
+    /* for each diagonal: the largest x that the search from (x0, y0) has reached */
+    int64_t *forward;
+    /* for each diagonal: the smallest x that the search from (x1, y1) has reached */
+    int64_t *backward;
     uint32_t *partner;
 };
 
@@ -19,13 +21,14 @@ struct point {
     int64_t x, y;
 };
 
-/* The diagonals that one direction of the search has reached. */
+/* The range of diagonals that the search from one end has reached. */
 struct reach {
     int64_t min, max;
 };
 
-/* Extends the reached diagonals by one on each side, within [low, high]. edge: the value of
- * `furthest` for the diagonal next to the range. */
+/* At each end, extends the range of reached diagonals by one. An end that would leave [low, high]
+ * is moved inwards by one instead. edge: the new value of `furthest` for the diagonal just outside
+ * an extended end. */
 static void lcs_extend_reached_diagonals(struct reach *r, int64_t *furthest, int64_t low,
                                          int64_t high, int64_t edge)
 {
@@ -75,7 +78,8 @@ static bool lcs_step_backward(struct search *s, const struct part *p, struct rea
     return false;
 }
 
-/* Returns the furthest point that the search has reached, from either end. */
+/* Two searches have begun at the two ends of the part. Returns the point that one of them has
+ * reached and that is furthest from its own end. */
 static struct point lcs_find_furthest_point(const struct search *s, const struct part *p,
                                             const struct reach *f, const struct reach *b)
 {
@@ -97,7 +101,8 @@ static struct point lcs_find_furthest_point(const struct search *s, const struct
     return p->x1 + p->y1 - (to.x + to.y) > from.x + from.y - (p->x0 + p->y0) ? to : from;
 }
 
-/* Finds a point on a shortest path through the part, at which the part can be split. */
+/* Returns the point at which the part is split: a point on a shortest path through the part or,
+ * after LCS_EXACT differences, the furthest point that was reached. */
 static struct point lcs_find_split_point(struct search *s, const struct part *p)
 {
     int64_t first = p->x0 - p->y0, last = p->x1 - p->y1;
@@ -164,7 +169,8 @@ int lcs_pair_elements(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t
     return 0;
 }
 
-/* For each length, `tail` has the subsequence of this length whose last value is the smallest. */
+/* For each length, `tail` has the index of the last value of a subsequence of this length: of the
+ * one whose last value is the smallest. */
 int lcs_mark_ascending_values(const uint32_t *values, uint32_t n, bool *in_order)
 {
     uint32_t *tail = calloc(2 * (size_t)n + 1, sizeof *tail);

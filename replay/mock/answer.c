@@ -163,7 +163,7 @@ static int send_initialize_answer(struct conversation *s, struct mock_batch *bat
     return send_answer(s, batch, &j);
 }
 
-/* Returns 1 if the request was answered, 0 if it is a miss, or an error. */
+/* Returns 1: the request was answered; 0: it is a miss; or an error. */
 static int send_default_answer(struct conversation *s, struct mock_batch *batch,
                                const struct rpc *live)
 {

@@ -82,8 +82,8 @@ int64_t conversation_exit_status(const struct conversation *s);
 /* Reads some more messages of the recording. Sets *ret_done if all messages were read. */
 MI_MUST int conversation_load_messages(struct conversation *s, bool *ret_done);
 struct plan *conversation_get_plan(struct conversation *s);
-/* Returns the number of pending requests, including those at the live server, and of unfinished
- * lists of unsolicited messages. */
+/* Returns the number of pending requests (including those at the live server) plus the number of
+ * unfinished lists of unsolicited messages. */
 size_t conversation_count_playbacks(const struct conversation *s);
 
 #endif

@@ -21,7 +21,7 @@
 struct live_side_config {
     char *const *argv; /* the server's command; NULL: no live server */
     struct forwarder_rules rules;
-    /* called as forwarder_callbacks.keep() (forwarder.h) */
+    /* callback, which may be NULL; see forwarder_callbacks.keep() (forwarder.h) */
     int (*keep)(void *ctx, bool from_client, struct slice message, int64_t now_us);
     void *ctx; /* context of keep() */
 };
@@ -29,7 +29,8 @@ struct live_side_config {
 /* Handles a line of the server; {NULL, 0}: the server has ended. Returns 0, 1 (the client does not
  * read, so later lines wait) or an error. */
 typedef int (*live_side_line_fn)(void *ctx, struct slice line);
-/* Called after the lines of one event. st: the first error, or 0. */
+/* Called at the end of each event, after its lines and the lines that waited. st: the first error,
+ * or 0. */
 typedef void (*live_side_turn_fn)(void *ctx, int st);
 
 struct live_side {

@@ -37,8 +37,8 @@ enum miss_kind {
 };
 
 struct miss_difference {
-    /* pointer to a value; the recorded value and the requested value, as JSON; {NULL, 0}:
-     * missing */
+    /* `pointer`: JSON pointer to the value; `recorded`: the recorded value, as JSON; `asked`: the
+     * value that the client sent, as JSON; {NULL, 0}: the value is missing */
     struct slice pointer, recorded, asked;
 };
 
@@ -56,15 +56,16 @@ struct miss {
 
 struct misses_counts {
     uint64_t requests, matched, repeated, missed, faults, notes;
-    uint64_t live;       /* requests sent to a live server */
-    uint64_t unanswered; /* requests that the live server did not answer */
+    uint64_t live;       /* number of requests that were sent to a live server */
+    uint64_t unanswered; /* number of requests that the live server did not answer */
 };
 
 struct misses {
     struct misses_counts counts;
-    struct buf json;           /* owned; finished findings, as members of an array */
-    uint64_t kept;             /* number of findings; `json` has the first MISS_FINDINGS_MAX */
-    struct report report;      /* owned; the caller sets formats and suite of the report */
+    struct buf json; /* owned; finished findings, as members of an array */
+    uint64_t kept;   /* number of findings; `json` has the first MISS_FINDINGS_MAX */
+    /* owned; the report as JUnit and SARIF; the caller sets its formats and its suite */
+    struct report report;
     struct report_place place; /* the recording; borrowed */
 };
 

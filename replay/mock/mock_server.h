@@ -18,7 +18,7 @@ struct mock_config {
     const char *path[REPORT_FILES]; /* paths of the reports; NULL: none */
     /* the replay fails if the client did not send all needed requests (misses_request.needed) */
     bool strict;
-    size_t max_message;           /* longest line of the client */
+    size_t max_message;           /* maximum bytes of a line of the client */
     struct live_side_config live; /* live server for requests that were not recorded */
     /* Called when the client has left, before the live server is ended. May be NULL. If it returns
      * false, mock_run() returns MOCK_FAILED. */
@@ -27,8 +27,9 @@ struct mock_config {
 };
 
 #define MOCK_FINE 0
-#define MOCK_MISMATCH 1 /* a request was not recorded or, with `strict`, not sent */
-#define MOCK_FAILED 3   /* the mock server itself failed */
+/* a finding is a failure (misses.h) or, with `strict`, the client did not send a needed request */
+#define MOCK_MISMATCH 1
+#define MOCK_FAILED 3 /* the mock server itself failed */
 
 /* Returns the exit status: one of MOCK_FINE, MOCK_MISMATCH and MOCK_FAILED, or that of the recorded
  * server if it exited on its own. */

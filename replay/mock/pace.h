@@ -14,7 +14,7 @@
 #define PACE_SLACK_US 2000000 /* time that is added to the recorded waiting time of a client */
 /* maximum waiting time for a request that was pending at the end of the recording */
 #define PACE_OPEN_MAX_US 10000000
-#define PACE_LATE_US 50000       /* maximum delay of a client's poll, compared with the recording */
+#define PACE_LATE_US 50000 /* a client's poll may come later than in the recording by this time */
 #define PACE_LATE_MAX_US 2000000 /* maximum waiting time for a client that may not poll at all */
 
 struct pace {

@@ -240,11 +240,11 @@ static int playback_wait_until_woken(struct conversation *s, struct playback *p)
     return s->hung_up ? playback_end_and_free(s, p) : 0;
 }
 
-/* Handles a request that cannot be answered from the recording: there is no recorded answer, or a
- * client gets it only if it cancels the request. Sends an error after the time that the recorded
- * client waited, or at once if the live client has closed its side. Exception: if the live client
- * has closed its side, and the recorded client left or cancelled the request, nothing is sent,
- * because the live client may do the same. */
+/* Handles a request that cannot be answered from the recording: there is no recorded answer, or the
+ * recorded answer is only for a client that cancels the request. Sends an error after the time that
+ * the recorded client waited, or at once if the live client has closed its side. Exception: sends
+ * nothing if the live client has closed its side, and the recorded client cancelled the request or
+ * left: the live client may do the same. */
 static int playback_give_error_when_due(struct conversation *s, struct playback *p)
 {
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);

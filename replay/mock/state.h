@@ -17,7 +17,7 @@ struct mock_batch {
 
 /* The replay of a pending request, or of a list of unsolicited messages. */
 struct playback {
-    struct due due;               /* must be the first member: heap entries are cast to playbacks */
+    struct due due; /* `due` must be the first member: heap entries are cast to playbacks */
     struct playback *prev, *next; /* neighbours in the list of active or idle playbacks */
     /* the exchange that is replayed; PLAN_NONE: unsolicited messages are replayed */
     uint32_t exchange;
@@ -32,7 +32,8 @@ struct playback {
     /* time until which the playback waits for the client's answer; 0: it does not wait */
     int64_t owed_until_us;
     bool after_note; /* the message sent last was a notification */
-    /* the exchange is replayed again: unsolicited messages are not sent again */
+    /* the exchange was already replayed for an earlier request: unsolicited messages are not sent
+     * again */
     bool again;
     bool patient; /* METHOD_PATIENT: the request may stay pending forever */
     bool no_log;  /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
@@ -60,11 +61,12 @@ struct question {
 };
 
 struct task_name {
-    char *recorded, *live; /* owned; JSON text */
+    /* owned; the task's id as JSON text: in the recording, and in this conversation */
+    char *recorded, *live;
 };
 
 struct conversation {
-    /* borrowed, like `source`, `misses` and `forwarder` */
+    /* `rules` is borrowed, like `source`, `misses` and `forwarder` */
     const struct conversation_rules *rules;
     struct source *source;
     struct misses *misses;

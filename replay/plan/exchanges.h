@@ -45,7 +45,7 @@ enum plan_kind {
     PLAN_NOTE,     /* a notification, sent unchanged */
     PLAN_PROGRESS, /* a message that is sent with the live client's progress token */
     PLAN_STREAM,   /* a message that is sent with the live subscription's id */
-    PLAN_CANCEL,   /* a message that cancels a question of the server (`link`) */
+    PLAN_CANCEL,   /* a message that cancels the question of step `link` */
     PLAN_UNLISTEN, /* a message that cancels the subscription of its exchange */
     PLAN_QUESTION, /* a request of the server */
     PLAN_STDERR,   /* a line of the server's standard error */
@@ -68,7 +68,7 @@ enum plan_anchor_kind {
 
 struct plan_anchor {
     enum plan_anchor_kind kind;
-    uint32_t i; /* index of the exchange, notification or question of this kind */
+    uint32_t i; /* index of the exchange, notification or question that `kind` names */
 };
 
 struct plan_step {
@@ -77,12 +77,14 @@ struct plan_step {
     uint32_t next;
     /* this step waits for the answer to the question of step `gate`; PLAN_NONE: it does not */
     uint32_t gate;
-    /* PLAN_QUESTION: index of the question; PLAN_CANCEL: step of the question to cancel */
+    /* for PLAN_QUESTION: index of the question; for PLAN_CANCEL: step of the question that is
+     * cancelled */
     uint32_t link;
-    /* the step waits until the client has reached the position `place - behind`; 0: no wait */
+    /* The step is sent after the client has reached the position `place - behind`. 0: the step does
+     * not wait. */
     uint32_t behind;
-    /* the step also waits until the client has reached `place - after`, but only for a limited
-     * time */
+    /* Like `behind`, for the position `place - after`; but the step waits only for a limited
+     * time. */
     uint32_t after;
     uint8_t kind; /* enum plan_kind */
     bool in_batch;
@@ -195,7 +197,8 @@ struct plan_group *plan_find_group(struct plan *p, uint64_t hash);
  * messages. */
 bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange);
 const struct plan_list *plan_get_step_list(struct plan *p, struct plan_anchor a);
-/* Whether more steps may be added to this list, which must not be inside an exchange. */
+/* Whether more steps may be added to the list that follows `a`. The kind of `a` must not be
+ * ANCHOR_REQUEST, whose list is inside an exchange. */
 bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a);
 /* Whether, after the position `place`, the recording has only ends of subscriptions until the
  * client leaves. If so, it is not known whether the client left before or after these ends. The

@@ -18,8 +18,8 @@ void plan_add_event(struct plan *p, uint64_t place, struct plan_anchor event, bo
  * pending, otherwise after the event `cause`. */
 void plan_insert_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
                              uint32_t step);
-/* Adds a notification whose cause is not known to a list. log: it is a log message, which even a
- * request that only reads may cause. */
+/* Adds a notification of unknown cause to a list. log: it is a log message, which even a request
+ * that only reads may cause. */
 void plan_place_notification(struct plan *p, uint32_t step, bool log);
 /* Finds the event that may cause the next message of the task. */
 struct plan_task plan_find_task_cause(const struct plan *p, uint32_t task);
@@ -31,7 +31,8 @@ MI_MUST int plan_add_question_to_exchange(struct plan *p, uint32_t question,
 /* Call this function when the client has answered a question. with_task: the answer creates a task;
  * later requests of the server refer to that task. */
 void plan_handle_answered_question(struct plan *p, uint32_t question, bool with_task);
-/* Call this function for a message of the client that may cause a question in this exchange. */
+/* Call this function for a message of the client that may cause a question in this exchange: it
+ * becomes the last stimulus of the exchange. */
 void plan_set_exchange_order(struct plan *p, uint32_t exchange);
 /* Adds the exchange to the active exchanges. */
 void plan_activate_exchange(struct plan *p, uint32_t exchange);

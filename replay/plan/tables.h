@@ -41,7 +41,8 @@ struct plan {
         listens_cap, undecided_cap, tasks_cap, early_cap;
     struct map topic_map, group_map;
     struct map token_map; /* key: progress token; value: the newest exchange with this token */
-    /* key: hash of a task that an answer of the client has created; value: the answered question */
+    /* key: hash of the task that the client has created as its answer to a question; value: the
+     * question */
     struct map task_map;
     struct map server_task_map; /* key: task of the server; value: its index in `tasks` */
     struct plan_list start;
@@ -54,9 +55,10 @@ struct plan {
     uint64_t cause_place;               /* position of the event `cause` in the recording */
     uint32_t active_first, active_last; /* active exchanges, oldest first */
     uint32_t active_n;
-    uint32_t burst, stimuli; /* number of the last burst, and of the last stimulus */
-    int64_t stimulus_us;     /* time of the last stimulus */
-    struct buf key;          /* owned; scratch */
+    /* `burst`: number of the last burst; `stimuli`: number of the last stimulus */
+    uint32_t burst, stimuli;
+    int64_t stimulus_us; /* time of the last stimulus */
+    struct buf key;      /* owned; scratch */
     /* protocol revisions: [0] by initialize, [1] modern; see plan_get_version() */
     char version[2][32];
     bool finished, server_ended;

@@ -30,7 +30,7 @@ struct source_info {
         SESSION_FIELDS(FIELD_MEMBER)
     };
     bool server_ended; /* the session ended because the server exited */
-    bool cut_off;      /* the session ended because the proxy was killed, or failed */
+    bool cut_off;      /* the session ended because the proxy was killed or has failed */
 };
 
 struct source_message {

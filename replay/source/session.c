@@ -152,7 +152,7 @@ static bool source_on_counted_message(void *ctx, const struct query_message *m)
         return true;
     l->requests++;
     l->discovers += message_is_discover_request(m);
-    /* the session has a request that is not a probe, so the session is not just a probe */
+    /* Stop at a request other than server/discover: then the session is not just a probe. */
     return l->requests == l->discovers;
 }
 

@@ -41,8 +41,8 @@ static const struct verify_skip *get_skip_reason_if_sanitized(const struct rpc *
     return marks == MARKS_SECRET ? &redacted : marks == MARKS_CUT ? &truncated : NULL;
 }
 
-/* Decides whether the request itself forbids sending it; does not use the recorded answer. May send
- * tools/list to the live server. */
+/* Finds out, without the recorded answer, whether the request must not be sent. May send tools/list
+ * to the live server. */
 static int find_skip_reason_by_request(struct verify *v, const struct rpc *m,
                                        const struct verify_skip **ret)
 {

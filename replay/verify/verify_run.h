@@ -25,7 +25,7 @@ enum verify_verdict {
     VERIFY_MATCH,
     VERIFY_CHANGED, /* the answer differs */
     VERIFY_SCHEMA,  /* only schemas of tools changed */
-    VERIFY_GONE,    /* a tool, prompt, resource or method no longer exists */
+    VERIFY_GONE,    /* the request's tool, prompt, resource or method no longer exists */
     VERIFY_SILENT,  /* no answer before the deadline, or the server exited */
     VERIFY_SKIPPED,
     VERIFY_VERDICTS
@@ -35,7 +35,8 @@ enum verify_verdict {
 #define VERIFY_DIFFERENCES_MAX 8
 
 struct verify_difference {
-    /* JSON pointer to the values; the values as sanitized JSON; {NULL, 0}: the value is missing */
+    /* `pointer`: JSON pointer to the values; `recorded` and `live`: the values as sanitized JSON;
+     * {NULL, 0}: the value is missing */
     struct slice pointer, recorded, live;
 };
 
@@ -46,8 +47,8 @@ struct verify_result {
     /* method and target of the request: texts of JSON strings without quotes, with escapes as
      * written; {NULL, 0}: none */
     struct slice method, target;
-    /* texts if the verdict is VERIFY_SKIPPED or VERIFY_SILENT, else NULL; `remedy` is also NULL if
-     * the server has ended before it answered */
+    /* `reason` and `remedy`: NULL unless the verdict is VERIFY_SKIPPED or VERIFY_SILENT; `remedy`
+     * is also NULL if the server has ended before it answered */
     const char *reason, *remedy;
     int64_t took_us; /* time until the live answer; 0: none */
     struct verify_difference difference[VERIFY_DIFFERENCES_MAX];

@@ -60,7 +60,8 @@ void exporter_close(struct exporter *x); /* the argument may be NULL */
 /* Sends all rows of the vault that are new. */
 MI_MUST int exporter_run_round(struct exporter *x, int64_t *ret_sent);
 const char *exporter_error(struct exporter *x, int status);
-const char *exporter_refusal_text(struct exporter *x); /* returns NULL if nothing was refused */
+/* Returns a sentence about the last refusal; NULL: nothing was refused. */
+const char *exporter_refusal_text(struct exporter *x);
 
 /* ---- batch.c; called only in ship/otlp ---- */
 

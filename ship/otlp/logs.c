@@ -71,7 +71,9 @@ int logs_add_message(struct reading *r, const struct query_message *m)
     if (st != 0)
         return st;
     if (!findings_remove_added_names(&r->x->added, m->seq, &f.names))
-        f.names = m->finding;       /* the record was changed, as `audit verify` reports */
+        /* the row's findings do not end with the added ones: the record was changed, as `audit
+         * verify` reports */
+        f.names = m->finding;
     if (f.names.n > 0 && call != 0) /* the log records belong to the trace of the request */
         st = lookup_find_request(r->x, r->s->s, call, otlp_logs_on_request, &f);
     if (st == 0)

@@ -25,7 +25,8 @@ struct reading {
     struct operation_list operations; /* owned */
     /* true: x->added has the findings of this session, up to the messages being read */
     bool has_added;
-    bool missed; /* no item could be made for a row that was already read */
+    /* true: no item could be made for a row, so the rows are read again from the saved cursor */
+    bool missed;
     int status;
 };
 

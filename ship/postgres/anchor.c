@@ -167,7 +167,8 @@ static int read_watermarks(struct sender *s)
             if (x == NULL)
                 return MI_ENOMEM;
             x->known = true;
-            /* assume that the session is complete; the session's row may change this later */
+            /* assume that the session was sent completely; reading the session's row may change
+             * this */
             x->complete = true;
             x->seq = link_get_int(s->to, i, 1);
             x->event = link_get_int(s->to, i, 2);

@@ -2,7 +2,9 @@
 
 #include "base/text.h"
 
-#define HEAD 20 /* size in bytes: dimensions, NULL flag, type, number of elements, first index */
+/* bytes of an array's head: number of dimensions, NULL flag, type, number of elements, first
+ * index */
+#define HEAD 20
 
 static void put_big_endian32(char *at, uint32_t v)
 {

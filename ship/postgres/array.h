@@ -42,7 +42,8 @@ void array_add_keys(struct array *a, const struct search_list *keys);
 void array_add_null(struct array *a);
 /* Adds a cell, or NULL if the cell has another type than the array. */
 void array_add_cell(struct array *a, const struct cell *c);
-struct slice array_finish(struct array *a); /* borrowed until the next array_begin() */
+/* Completes the array. Returns its bytes, which are borrowed until the next array_begin(). */
+struct slice array_finish(struct array *a);
 void array_close(struct array *a);
 
 #endif

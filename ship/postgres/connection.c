@@ -19,12 +19,11 @@
 
 struct link {
     char *url;   /* owned */
-    PGconn *c;   /* owned; NULL: not connected */
+    PGconn *c;   /* owned; the connection; NULL: not connected */
     PGresult *r; /* owned; result of the last SQL function, or of the last statement */
     bool (*stop)(void);
     bool only_reads;
-    /* why the last SQL function or statement failed: the connection has ended, or there was a
-     * deadlock */
+    /* `ended`: the last failure was the end of the connection; `deadlocked`: it was a deadlock */
     bool ended, deadlocked;
     const char *if_denied; /* borrowed; the text of link_set_denied_hint(); may be NULL */
     int64_t until_us;

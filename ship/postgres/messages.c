@@ -92,7 +92,8 @@ static int sender_messages_on_message(void *ctx, const struct cell *cell)
 
 /* ---- large bodies ---- */
 
-/* Called for the message's current row. Sets l->seq to 0 if the message still has the same body. */
+/* Called with the message's row, which is read again after the body was sent. Sets l->seq to 0 if
+ * the message still has the same body: the caller tests this. */
 static int messages_on_current_row(void *ctx, const struct cell *cell)
 {
     struct large *l = ctx;

@@ -184,8 +184,8 @@ static bool row_key_is_expected(const struct remote_ask *ask, int64_t key, const
     return asked && (before == NULL || (ask->backwards ? key < *before : key > *before));
 }
 
-/* Whether a call was requested, and follows the call of the previous row. The first column of a row
- * is the index of the session, the second one is seq. */
+/* Whether a row of a call was requested, and is in order after the previous row. Column 0 of a row
+ * is the index of the session, column 1 is seq. */
 static bool call_row_is_expected(struct reader *r, const struct remote_ask *ask, int row)
 {
     int64_t place = link_get_int(r->link, row, 0), seq = link_get_int(r->link, row, 1);

@@ -42,7 +42,7 @@ struct sender {
     char vault[UID_LEN + 1];
     struct array array[SENDER_ARRAYS]; /* owned; the columns of the current batch */
     struct buf piece;                  /* owned; piece of a large body */
-    struct search_words *words;        /* owned; NULL until first used */
+    struct search_words *words;        /* owned; splits texts into words; NULL until first used */
     struct search_list list;           /* owned; the words of the current message */
     struct buf text;                   /* owned; text of the current message */
     struct buf error;                  /* owned */
@@ -96,7 +96,7 @@ int sender_set_refusal(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); 
 /* Begins a call of an SQL function that changes the store. Adds its first arguments: the vault, the
  * head of the log, and the number of such calls. */
 void sender_begin_call(struct sender *s);
-/* ends a call that sender_begin_call() has begun */
+/* calls the SQL function with the arguments of sender_begin_call() and those added after it */
 MI_MUST int sender_call_sql_function(struct sender *s, const char *function);
 /* empties the arrays */
 void sender_begin_arrays(struct sender *s, const enum array_type *type, size_t n);

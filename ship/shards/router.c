@@ -26,7 +26,7 @@ static const char routed_readers_sql[] =
 
 struct router {
     const struct router_plan *plan;
-    struct link *to;     /* owned; the router */
+    struct link *to;     /* owned; the connection to the router */
     struct link **shard; /* owned; for each line of the list, a connection; NULL: not opened yet */
     struct buf *address; /* owned; for each shard, the connection string that the router uses */
     struct buf devices;  /* owned; devices of all databases, as rows for VALUES */

@@ -28,7 +28,7 @@ struct audit {
     bool has_log;
     bool trusted; /* true: a leaf `key` of the log states the key that the user gave */
     bool all;     /* true: audit_check_sessions() was called */
-    bool stopped; /* true: the database was not made by this program, so nothing else is compared */
+    bool stopped; /* true: the database is damaged or misleading, so nothing else is compared */
     char origin[TRAIL_ORIGIN];
     uint64_t anchored;              /* number of leaves that a signed note from an anchor covers */
     uint64_t signed_leaves;         /* number of leaves that a valid signed note covers */

@@ -26,8 +26,8 @@ enum snapshot_sql {
     SNAPSHOT_REPLACED_OWNER,
     SNAPSHOT_HAS_SESSION,
     SNAPSHOT_FIRST, /* query: the id of the first message of session ?1 */
-    /* query: a session other than ?1 that a message's row names, although the message has an id of
-     * session ?1 */
+    /* query: a session other than ?1 that the row of a message names, although the id of this
+     * message belongs to session ?1 */
     SNAPSHOT_FOREIGN,
     SNAPSHOT_UNCOVERED,
     /* The following queries need a vault with the table `calls`. */

@@ -35,8 +35,9 @@ struct trail_leaf {
 
 struct trail_session {
     bool opened, pruned; /* the log has a leaf `open` or `prune` of the session */
-    bool met;            /* true: the caller has found the session's row, and has set this member */
-    int64_t id;          /* id of the session, as its leaf `open` states */
+    /* set by the caller if it has found the session's row and the log has a leaf `open` of it */
+    bool met;
+    int64_t id;               /* id of the session, as its leaf `open` states */
     struct digest commitment; /* commitment of the session's record `session` */
     /* indexes of the session's last `seal` and `redact` leaves, or TRAIL_NONE */
     size_t seals, redactions;
@@ -66,7 +67,7 @@ struct trail {
     int64_t after;             /* id of the last session before the log began */
     char origin[TRAIL_ORIGIN]; /* origin of the log; "": there is no leaf `begin` */
     struct intern uids;
-    /* owned; the sessions; the index is the number of the uid in `uids` */
+    /* owned; the sessions; the index of a session is the number of its uid in `uids` */
     struct trail_session *session;
     size_t session_cap;
     struct trail_id *pruned; /* sorted; ids of sessions that were opened and later removed */

@@ -93,7 +93,8 @@ struct import {
     struct buf hidden; /* owned; the user's last answer to a form, with its secrets replaced */
     /* the fields of the session that are known so far; their texts are in `learnt` */
     struct session_update known;
-    struct buf learnt[FIELDS_OF_UPDATE]; /* owned; texts of `known`; empty: unknown */
+    /* owned; the texts of `known`; an empty text: the field is not known yet */
+    struct buf learnt[FIELDS_OF_UPDATE];
     struct buf method, target; /* owned; texts of the current message, as JSON with escapes */
     struct buf origin;         /* owned; result of import_set_origin_members() */
     struct buf error;          /* owned */

@@ -22,7 +22,8 @@
 struct pairing_request {
     int64_t seq, t_us;
     enum row_action action;
-    size_t method_at, target_at; /* offsets in pairing.text; SIZE_MAX stands for {NULL, 0} */
+    /* offsets of the texts in pairing.text; SIZE_MAX: the text is {NULL, 0} */
+    size_t method_at, target_at;
     size_t method_n, target_n;
     /* range of pairing.text with direction and key of the id; key_n 0: the request has no id */
     size_t key_at, key_n;
@@ -35,7 +36,7 @@ struct pairing {
     struct pairing_request *requests; /* owned; the requests, sorted by seq */
     size_t n, cap;
     size_t open_n; /* number of client requests that pairing_find_only_open_request() counts */
-    size_t oldest; /* index of a request; all earlier requests are closed */
+    size_t oldest; /* index in `requests`: all requests before this one are closed */
     struct pairing_chain {
         /* indexes of the chain's newest and oldest request; SIZE_MAX: none */
         size_t newest, oldest;
