@@ -25,7 +25,7 @@ static int prove_check_evidence(struct prove *p)
                                     "vault had evidence");
 }
 
-/* Adds the groups of commitments that contain the chosen records. */
+/* Adds to the bundle the groups of commitments that contain the chosen records. */
 static int prove_add_commitment_groups(struct prove *p, struct bundle_out *o)
 {
     uint64_t groups = (p->records + PLACES_GROUP - 1) / PLACES_GROUP;

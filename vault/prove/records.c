@@ -170,8 +170,7 @@ static const char lines_sql[] =
     " ORDER BY r.leaf, r.record";
 
 /* Whether the bundle has the record with this name. leaf: number of the leaf that replaced the
- * record's commitment. The bundle has the record `end` only if this leaf was added after the
- * seal. */
+ * commitment of the record. For the record `end`: whether this leaf was added after the seal. */
 static bool bundle_has_record(const struct prove *p, struct slice name, int64_t leaf)
 {
     char other[32];
