@@ -135,7 +135,7 @@ struct protocol_asked {
     uint32_t capabilities;
     uint64_t id, cursor; /* `id`: hash of the request's id; `cursor`: hash of its cursor; 0: none */
     /* Hash of what the request is about: its method, its name or URI, and its arguments; for a
-     * request about a task, only the task's id. 0: none. */
+     * request about a task, only the task's id. 0: unknown, or the checks do not need it. */
     uint64_t target;
     double progress; /* progress that was reported last */
 };
