@@ -361,18 +361,6 @@ struct diff {
     bool ended;
 };
 
-static struct json_value canon_get_member(struct canon *c, struct json_value object,
-                                          struct slice raw_key)
-{
-    struct json_value v = {0};
-    buf_clear(&c->scratch);
-    json_unescape(&c->scratch, raw_key);
-    buf_addc(&c->scratch, '\0');
-    if (!c->scratch.failed)
-        v = json_get(object, c->scratch.p);
-    return v;
-}
-
 static bool canon_values_equal(struct diff *d, struct json_value a, struct json_value b,
                                pointer_set set, size_t depth, enum special what)
 {
@@ -425,10 +413,10 @@ static void compare_objects(struct diff *d, struct json_value a, struct json_val
     struct json_value v;
     struct json_walk w = json_walk_begin(a);
     while (!d->ended && json_walk_next(&w, &key, &v))
-        compare_member(d, key, v, canon_get_member(&d->c, b, key), set, depth, what);
+        compare_member(d, key, v, json_get_by_raw_name(b, key), set, depth, what);
     w = json_walk_begin(b);
     while (!d->ended && json_walk_next(&w, &key, &v))
-        if (canon_get_member(&d->c, a, key).type == JSON_NONE)
+        if (json_get_by_raw_name(a, key).type == JSON_NONE)
             compare_member(d, key, (struct json_value){0}, v, set, depth, what);
 }
 

@@ -54,7 +54,9 @@ static inline uint64_t canon_hash_text(struct slice canonical)
 
 /* A difference between two requests. */
 struct canon_difference {
-    struct slice pointer; /* path of the difference below params; "": params as a whole */
+    /* JSON pointer of the value that differs, relative to params; "": the params as a whole
+     * differ */
+    struct slice pointer;
     /* JSON of the value in each request, as written; {NULL, 0}: the request lacks it */
     struct slice ours, theirs;
 };

@@ -5,14 +5,14 @@
 /* The kind of token that may come next. */
 enum expect {
     EXPECT_ROOT,
-    EXPECT_FIRST_KEY, /* a key, or the end of the object */
+    EXPECT_FIRST_KEY, /* next comes a key, or the end of the object */
     EXPECT_KEY,
     EXPECT_COLON,
-    EXPECT_FIRST_VALUE, /* a value, or the end of the array */
+    EXPECT_FIRST_VALUE, /* next comes a value, or the end of the array */
     EXPECT_VALUE,
-    EXPECT_COMMA,   /* a comma, or the end of the container */
-    EXPECT_STRING,  /* the rest of a string whose beginning was read */
-    EXPECT_NOTHING, /* nothing, because the value is complete */
+    EXPECT_COMMA,   /* next comes a comma, or the end of the container */
+    EXPECT_STRING,  /* next comes the rest of a string whose beginning was read */
+    EXPECT_NOTHING, /* the value is complete: no token may come next */
 };
 
 /* ---- repairs ------------------------------------------------------------------------------ */

@@ -139,7 +139,7 @@ static bool scan_line_forward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p, *end = line.p + line.n, *from;
     struct nesting open = {0};
-    enum token before = TOKEN_COLON, t; /* the object is read as if a colon preceded it */
+    enum token before = TOKEN_COLON, t; /* the object may begin, as after a colon */
     struct slice key = {0}, last = {0};
     for (; p < end; before = t) {
         if (char_is_space(*p)) {
@@ -220,7 +220,7 @@ static void scan_line_backward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p + line.n;
     struct nesting open = {0};
-    enum token after = TOKEN_COMMA, t; /* the object is read as if a comma followed it */
+    enum token after = TOKEN_COMMA, t; /* the object may end, as before a comma */
     struct slice value = {0}, last = {0};
     for (; p > line.p; after = t) {
         if (char_is_space(p[-1])) {
@@ -237,7 +237,7 @@ static void scan_line_backward(struct slice line, struct lenient *ret)
         struct slice text = {p, (size_t)(end - p)};
         if (open.depth == 1 && t == TOKEN_COLON)
             value = last;
-        /* store the last member only now, because the token before its key fits */
+        /* a member is stored only here: after the token before its key was read, and fits */
         if (open.depth == 1 && after == TOKEN_KEY)
             lenient_json_store_member(ret, last, value);
         last = t == TOKEN_VALUE || t == TOKEN_KEY ? text : (struct slice){0};

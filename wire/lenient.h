@@ -41,8 +41,8 @@ bool lenient_json_line_is_answer(const struct lenient *l);
  * stopped. It shows at most two characters of the text. */
 void lenient_json_append_fault(enum json_fault_kind kind, struct slice text, size_t at,
                                struct buf *b);
-/* Appends the text around an offset, at most LENIENT_EXCERPT bytes of it, as one visible line. The
- * text must be sanitized. */
+/* Appends the text around an offset, at most LENIENT_EXCERPT bytes of it, as text_append_visible()
+ * writes it. The text must be sanitized. */
 #define LENIENT_EXCERPT 64
 void lenient_json_append_excerpt(struct slice text, size_t at, struct buf *b);
 

@@ -10,8 +10,8 @@ struct reader {
     struct rpc *m;
     unsigned seen;
     struct json_value jsonrpc, method;
-    /* `outer_at`: start of the envelope's key that was looked up last; `outer`: the member that has
-     * this key */
+    /* `outer_at`: address of the key that was looked up last; `outer`: the member of the envelope
+     * that has this key */
     const char *outer_at;
     enum env outer;
 };
@@ -94,7 +94,8 @@ static void read_envelope_member(struct reader *r, const struct json_member *mb)
 static void read_inner_member(struct reader *r, const struct json_member *mb)
 {
     char name[KEY_MAX];
-    /* members of one object are reported one after the other, so its key is looked up only once */
+    /* all members of one object are reported one after the other, so the key of the object is
+     * looked up only at the first of them */
     if (r->outer_at != mb->outer.p) {
         r->outer_at = mb->outer.p;
         r->outer = get_envelope_member_of_key(mb->outer);

@@ -81,7 +81,8 @@ struct slice rpc_target(const struct rpc *m);
 /* The unescaped method and target of a message. rpc_name() writes them to `b`, replacing its
  * content, and they are borrowed from `b`. They are incomplete if b->failed. */
 struct rpc_name {
-    struct slice method, target; /* n is 0 if the message has no method or no target */
+    /* the length `n` of `method` or `target` is 0 if the message has none */
+    struct slice method, target;
 };
 struct rpc_name rpc_name(const struct rpc *m, struct buf *b);
 /* Returns the inputRequests of a result or notification, which ask the client for input; JSON_NONE

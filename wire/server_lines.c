@@ -54,8 +54,8 @@ static int report_lines_as_noise(struct server_lines *l, struct slice lines, str
     return st;
 }
 
-/* Reports the text as noise. found: its findings; ignored for the waiting lines, whose findings are
- * stored in `l`. meant: the text was meant as a message. */
+/* Reports `x` as noise. found: findings about `x`; if `x` is the text of the waiting lines, `found`
+ * is ignored, because `l` has their findings. meant: the text was meant as a message. */
 static int server_lines_report_noise(struct server_lines *l, const struct text *x, findings found,
                                      bool meant)
 {

@@ -30,7 +30,7 @@ struct cassette_reader {
     int version;            /* version of the file's format */
     int64_t started_us;     /* start of the session; 0: not known */
     int64_t seq, last_t_us; /* number and time of the last message */
-    int64_t last_batch;     /* number of the last batch; 0: none */
+    int64_t last_batch;     /* number of the last message that is a JSON-RPC batch; 0: none */
     bool stopped;           /* true: a callback has returned false, so reading stops */
 
     /* The following members are used for recordings of other programs. */

@@ -62,9 +62,10 @@ static int note_refused_answer(struct cassette_reader *r, int64_t seq)
     return st < 0 ? cassette_set_no_memory_error(r) : 0;
 }
 
-/* Ends the next request that got an unreadable answer and whose deadline has passed: if no valid
- * answer has come, the proxy would have answered the request with an error. now_us: INT64_MAX ends
- * a request before its deadline. *ret_more: whether there was such a request. */
+/* Ends the next request that got an unreadable answer and whose deadline has passed. If no valid
+ * answer has come, the proxy would have answered this request with an error. now_us: if it is
+ * INT64_MAX, a request is also ended before its deadline. *ret_more: whether there was such a
+ * request. */
 static int end_overdue_request(struct cassette_reader *r, int64_t now_us, bool *ret_more)
 {
     struct postponed_error error;
@@ -103,7 +104,8 @@ static int report_unusable_server_line(struct cassette_reader *r, const struct s
 /* Writes the id of a request as JSON text into r->id. */
 static struct slice write_request_id(struct cassette_reader *r, const struct pairing_request *q)
 {
-    /* A key consists of the direction, and of the JSON type and the text of the id. */
+    /* The first byte of the key is the direction, the second is the JSON type of the id; the text
+     * of the id follows. */
     struct slice key = pairing_get_text(&r->pairing, q->key_at, q->key_n);
     struct slice text = {key.p + 2, key.n - 2};
     buf_clear(&r->id);

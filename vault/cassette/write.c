@@ -21,7 +21,7 @@ struct cassette_writer {
     struct pairing pairing;
     int64_t *seqs; /* owned; for each message in the file: its seq in the vault */
     size_t n, cap;
-    int64_t last_batch; /* number of the last batch; 0: none */
+    int64_t last_batch; /* number of the last message that is a JSON-RPC batch; 0: none */
     int64_t last_t_us;  /* time of the last message written */
     int version;        /* version of the format that is written */
 };
@@ -164,8 +164,8 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
     if (m->body.p == NULL)
         /* the kind cannot be derived from the body, so the line must contain it */
         d.kind = KIND_UNKNOWN;
-    /* `re` is also written if several requests with this id are pending, because then readers may
-     * disagree. */
+    /* `re` is also written if several requests with this id are pending, because readers may choose
+     * different requests. */
     bool says_re = re != derived_re || re != oldest_re;
     line.request_seq = says_re ? re : -1;
     /* Times may be out of order: a call that had to wait is recorded with the time of its

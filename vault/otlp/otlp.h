@@ -45,7 +45,7 @@ struct otlp_operation otlp_make_operation(const struct otlp_session *s, int64_t 
 /* A request of client or server with its outcome; or a notification, for which end_us is the time
  * of the message. */
 struct otlp_call {
-    /* borrowed; `method` of the message must not be {NULL, 0} */
+    /* borrowed; the message of the request or notification, whose `method` must not be {NULL, 0} */
     const struct query_message *request;
     struct slice body; /* body of the request; {NULL, 0}: not recorded */
     /* body of the answer, written if `content` is set; {NULL, 0}: no answer, or not recorded */

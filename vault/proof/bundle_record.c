@@ -1,7 +1,7 @@
 #include "vault/proof/bundle_record.h"
 
-/* Sets the fields whose field_cover is `cover`. Reads the values from r->field[at] on, and returns
- * the index after the last value. */
+/* Sets the members of *ret whose fields have `cover` as their member `evidence`. Reads the values
+ * from r->field[at] on, and returns the index after the last value. */
 static size_t bundle_record_fill_row_fields(const struct record_fields *s, enum field_cover cover,
                                             const struct bundle_record *r, size_t at, void *ret)
 {

@@ -8,7 +8,8 @@
 #include "evidence/bundle.h"
 #include "vault/query/reader.h"
 
-/* Converts a record BUNDLE_MESSAGE. The fields about the message's request are not set. */
+/* Converts a record BUNDLE_MESSAGE to a message. has_request and the members after it, which
+ * describe the request that the message answers, are not set. */
 struct query_message bundle_record_to_message(const struct bundle_record *r);
 /* The next two functions fill the same *s: the first one converts a record BUNDLE_SESSION, the
  * second one the record BUNDLE_END. */

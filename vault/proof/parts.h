@@ -18,7 +18,7 @@ struct proof_leaf {
 
 /* A record that has a position in the tree. */
 struct proof_row {
-    int64_t row; /* 0: the record of the session; > 0: seq of a message; < 0: -id of an event */
+    int64_t row; /* which record: 0: the session; > 0: seq of a message; < 0: -id of an event */
     bool wanted; /* true: the record is added to the bundle */
 };
 

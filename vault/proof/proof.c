@@ -25,7 +25,7 @@ static int proof_check_session_evidence(struct proof *p)
                                     "vault had evidence");
 }
 
-/* Adds the groups of commitments that contain the chosen records. */
+/* Adds to the bundle the groups of commitments that contain the chosen records. */
 static int proof_add_commitment_groups(struct proof *p, struct bundle_out *o)
 {
     uint64_t groups = (p->records + PLACES_GROUP - 1) / PLACES_GROUP;

@@ -163,9 +163,9 @@ static void add_calls_table(struct buf *sql, const struct call_question *x, cons
 }
 
 /* Adds the SELECT that reads calls. derived: reads the temporary table instead of the table
- * `calls`. With newest_first, the join starts from the calls: it can stop early, but only the range
- * of ids limits the sessions that are read. Otherwise the join starts from the sessions, and reads
- * only calls of sessions that match. */
+ * `calls`. With newest_first, the join starts from the calls, so it can stop early; but in the
+ * range of ids, it also reads the calls of sessions that do not match. Otherwise the join starts
+ * from the sessions, and reads only calls of sessions that match. */
 static void append_select_of_calls(struct buf *sql, const struct query *q,
                                    const struct call_question *x, const char *columns,
                                    const struct where *sessions, const struct where *w,

@@ -17,7 +17,7 @@ struct query {
     bool any;                    /* true: the database may have the schema of another program */
     /* owned; writes to temp.calls (call_rows.c); NULL: there is no such table yet */
     struct call_batch *derived;
-    struct remote *remote; /* owned; connection to a store; NULL: `d` is a vault */
+    struct remote *remote; /* owned; connection to a store; NULL: `d` is the database of a vault */
     struct each each;      /* callback and its data for call_rows_read_with_callback() */
     int dir_fd;            /* owned; directory of the vault; -1: there is none */
     char *path; /* owned; the vault's absolute path without symbolic links, or a store's name */

@@ -33,8 +33,11 @@ struct cost_results {
 
 /* Images, audio and blobs in results. */
 struct cost_binaries {
-    int64_t n; /* number of images, audio and blobs; -1: unknown for all answered calls */
-    /* sum of the sizes of the binaries, in bytes; -1: unknown for all answered calls */
+    /* number of images, audio and blobs; -1: there are answered calls, but the number is unknown
+     * for each of them */
+    int64_t n;
+    /* sum of the sizes of the binaries, in bytes; -1: there are answered calls, but the size is
+     * unknown for each of them */
     int64_t size;
     int64_t counted; /* number of results whose binaries were counted */
     /* number of answered calls with an unknown number of binaries (images, audio, blobs) */
@@ -48,7 +51,8 @@ struct cost_tool {
     int64_t calls, errors, uncounted;
     int64_t last_at_us; /* time of the last call; 0: the tool was never called */
     struct cost_results results;
-    /* sum of the tokens of all results; -1: unknown for all answered calls */
+    /* sum of the tokens of all results; -1: there are answered calls, but the number is unknown for
+     * each of them */
     int64_t result_tokens;
     int64_t p50, p95; /* percentiles of the tokens of a result; -1: there are no results */
     struct cost_binaries binaries;
@@ -74,7 +78,8 @@ struct cost_server {
      * unknown */
     int64_t instruction_tokens, prompt_tokens, resource_tokens;
     int64_t calls, errors, uncounted, last_at_us;
-    /* sum of the tokens of all results; -1: unknown for all answered calls */
+    /* sum of the tokens of all results; -1: there are answered calls, but the number is unknown for
+     * each of them */
     int64_t result_tokens;
     int64_t p50, p95; /* percentiles of the tokens of a result */
     struct cost_binaries binaries;
@@ -103,7 +108,8 @@ struct cost {
     struct intern names; /* owned; names of the servers */
 };
 
-/* Zeroes `cost`, except for its first six members. Call cost_close() in any case. */
+/* Sets all members of `cost` after `ctx`; the caller sets the members up to `ctx`. Call
+ * cost_close() in any case. */
 MI_MUST int cost_read_sessions(struct cost *c, struct query *q);
 void cost_close(struct cost *c);
 

@@ -20,7 +20,8 @@ struct count {
     /* true: a call made of several requests (model/operations.h) counts once for each request */
     bool requests;
     struct filter filter;
-    bool (*goes_on)(void *ctx); /* called between rows; see struct call_question */
+    /* called before and between rows; false ends the reading; may be NULL */
+    bool (*goes_on)(void *ctx);
     void *ctx;
 
     bool several;  /* true: the vault has calls made of several requests */
@@ -29,14 +30,15 @@ struct count {
      * (docs/repeats.md), and number of repeating calls that were forwarded to the server. Both are
      * 0 if repeats_too is false, and for a store. */
     int64_t repeats, repeats_forwarded;
-    struct tally
-        tally; /* The groups. count_take_key_part() splits the key of a group into its parts. */
+    /* The groups. count_take_key_part() splits the key of a group into its parts. */
+    struct tally tally;
 };
 
 const char *count_get_option_word(enum count_by by); /* returns the word of the option: "tool", … */
 /* Returns the grouping whose option word is `name`; COUNT_WAYS if there is none. */
 enum count_by count_parse_option_word(const char *name);
-/* Zeroes `count`, except for its first nine members, and counts. Call count_close() in any case. */
+/* Counts, and sets all members of `count` after `ctx`; the caller sets the members up to `ctx`.
+ * Call count_close() in any case. */
 MI_MUST int count_calls(struct count *c, struct query *q);
 void count_close(struct count *c);
 /* Takes the next part of a key: for COUNT_TOOL the server, then the tool; otherwise the only part.

@@ -45,7 +45,7 @@ struct filter {
 
 /* Which time of a session since_us and until_us are compared with. */
 enum filter_time {
-    FILTER_BEGAN, /* compare the session's start time: for a list of sessions */
+    FILTER_BEGAN, /* compare the start of the session; used for lists of sessions */
     FILTER_HOLDS  /* compare the time span from the start to the end of the session */
 };
 
@@ -60,9 +60,10 @@ bool filter_is_glob(const char *name);
 bool filter_matches_session(const struct filter *f, enum filter_time time,
                             const struct query_session *s);
 bool filter_includes_time(const struct filter *f, int64_t at_us);
-/* Whether the method and target of a request match. */
+/* Whether the method and target of a request match the filter. */
 bool filter_matches_call(const struct filter *f, struct slice method, struct slice target);
-/* Whether a message or an event matches. The session of the message or event is not checked. */
+/* Whether a message or an event matches the filter. The session of the message or event is not
+ * checked. */
 bool filter_matches_message(const struct filter *f, int64_t started_at_us,
                             const struct query_message *m);
 bool filter_matches_event(const struct filter *f, int64_t started_at_us,

@@ -23,11 +23,11 @@
 /* maximum number of messages that one transaction reads without copying them */
 #define QUERY_PART 2000
 
-/* The message for an empty vault; %s is its path. */
+/* The message for an empty vault; %s is the path of the vault. */
 #define QUERY_NOTHING_YET                                                                          \
     "nothing is recorded in %s yet; begin with: mcp-interposer wrap, or: mcp-interposer proxy -- " \
     "SERVER"
-/* The message for a store without sessions; %s is its URL. */
+/* The message for a store without sessions; %s is the URL of the store. */
 #define QUERY_NOTHING_IN_STORE                                                                     \
     "%s has no session that this role may read and that --host and --user select; machines send "  \
     "theirs with: mcp-interposer ship to"
@@ -133,8 +133,8 @@ struct call_question {
     bool any_time; /* true: times in the filter select sessions only, not calls */
     enum call_side side;
     bool operations; /* true: a call made of several requests is one row */
-    /* true: select only calls made of several requests; if `operations` is false, select the
-     * requests of these calls except the first ones */
+    /* true: select only calls made of several requests; if `operations` is false, select only the
+     * requests that continue such a call */
     bool several;
     bool recorded; /* true: skip imported sessions */
     bool not_sent; /* true: skip sessions that `send` made */
@@ -153,7 +153,9 @@ struct call_question {
     int64_t skip, limit;
 };
 
-/* MI_ENOENT (nothing is recorded), MI_ESTORE or MI_ENOMEM, with a sentence in `error`. */
+/* Opens a vault. Returns 0, MI_ENOENT (nothing is recorded), MI_EIO (the directory cannot be
+ * opened), MI_ESTORE or MI_ENOMEM. After MI_ENOENT, MI_EIO and MI_ESTORE, `error` has a
+ * sentence. */
 MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error);
 /* Like query_open(), but accepts a vault whose schema is not the one that this program creates
  * (vault/store/layout.h). For `audit verify`, which compares the schema itself. */

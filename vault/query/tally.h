@@ -17,7 +17,8 @@ struct tally_group {
     /* number of all calls, and of the calls with each status; `errors` includes timeouts */
     int64_t calls, errors, timeouts, cancelled, interrupted, open;
     int64_t request_bytes, response_bytes;
-    /* total time that servers took to answer; total time that people took to answer */
+    /* server_us: total time that servers took to answer; person_us: total time that people took to
+     * answer */
     int64_t server_us, person_us;
     int64_t result_tokens; /* sum of the tokens of all results; -1: no number of tokens is known */
     int64_t first_at_us, last_at_us; /* start times of the first and the last call */

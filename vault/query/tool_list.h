@@ -19,7 +19,7 @@
 struct tool_list {
     struct tools tools;
     char uid[32];
-    int64_t session_id, number, started_at_us; /* `number` is explained in struct query_session */
+    int64_t session_id, number, started_at_us; /* `number`: id of the session in its own vault */
 };
 
 /* Which sessions are read. Imported sessions can be excluded, because an imported session may be of

@@ -129,7 +129,8 @@ static int cursor_load_next_page(struct cursor *c)
 /* ---- conditions ---- */
 
 /* Limits a request for sessions by their ids. If from == to, only the session with this id is read;
- * otherwise all sessions that are older than the session with id to + 1. */
+ * otherwise all sessions that are older than the session whose id is `to` + 1. If `to` is
+ * INT64_MAX, all sessions are read. If the id `to` + 1 is not known, no session is read. */
 static void cursor_limit_sessions(struct cursor *c, int64_t from, int64_t to)
 {
     struct remote_ask above = {0};

@@ -308,8 +308,8 @@ static const struct search_kind files = {search_file_number, search_terms_write_
 
 /* ---- the folder ---- */
 
-/* Opens VAULT/Search. If it cannot be opened, returns 0, and search_index_update_file() fails
- * later. */
+/* Opens VAULT/Search. Returns 0 or MI_ENOMEM. Returns 0 also if the folder cannot be opened: then
+ * search_index_update_file() fails later. */
 static int search_index_open_folder(struct search *s)
 {
     struct buf path = {0};

@@ -29,8 +29,8 @@ struct search_session {
     char uid[32];
 };
 
-/* `q` is borrowed. Returns 0 or MI_ENOMEM. If the index cannot be written, later calls of
- * search_index_update_file() fail. */
+/* Opens the index. `q` is borrowed. Returns 0 or MI_ENOMEM. If the index cannot be written, later
+ * calls of search_index_update_file() fail. */
 MI_MUST int search_open(struct search **ret, struct query *q);
 void search_close(struct search *s); /* the argument may be NULL */
 

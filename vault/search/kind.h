@@ -27,7 +27,8 @@ struct search {
     char *path;
     int dir_fd;     /* owned; descriptor of VAULT/Search; -1: not open */
     int64_t number; /* number of the open index file */
-    struct db d;    /* owned; if d.db is NULL, no file is open */
+    /* owned; the connection to the open index file; if d.db is NULL, no file is open */
+    struct db d;
     /* Owned; errors of `d`. They are not reported, because a broken file is created again. */
     struct buf why;
     struct buf text;  /* owned; buffer for the text of a message */

@@ -64,7 +64,8 @@ struct call_batch {
     struct operation_rows operation_rows;
 };
 
-MI_MUST int call_batch_open(struct call_batch *b); /* returns 0 or MI_ENOMEM */
+/* opens an empty batch; returns 0 or MI_ENOMEM */
+MI_MUST int call_batch_open(struct call_batch *b);
 /* Registers the batch with the connection as a virtual table. Call it before other uses of the
  * batch with this connection. Returns an SQLite code. */
 MI_MUST int call_batch_connect(struct call_batch *b, sqlite3 *db);

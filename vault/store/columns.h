@@ -27,8 +27,9 @@
 /* SQL type of a column for each type of field. */
 #define COLUMN_TYPE(type) FIELD_EITHER(FIELD_NUMBER_##type, " INTEGER", " TEXT")
 
-/* Appends the statement `sql`, in which columns replace each name with @. version: version of the
- * schema; store: the tables are those of a store (vault/remote/remote.h). */
+/* Appends the statement `sql`, with each name that begins with @ replaced by the columns that it
+ * stands for. version: version of the schema; store: the tables are those of a store
+ * (vault/remote/remote.h). */
 void columns_expand_statement(const char *sql, int64_t version, bool store, struct buf *ret);
 /* Prepares a statement for the current version of the schema. Returns NULL after an error; see
  * failure_text(). */

@@ -81,8 +81,8 @@ static int fill_event_slots(struct slots *s, sqlite3 *db, int64_t session_id)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-/* Reads the commitments of messages, from the last message to the first. Stores each at the highest
- * index of the group that is still free. The indexes of the events are not free. */
+/* Reads the commitments of messages, newest message first. Stores each commitment at the highest
+ * free index of the group. The indexes of the events are not free. */
 static int load_message_commitments(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     uint64_t place = s->to->n;

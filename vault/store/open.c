@@ -50,9 +50,9 @@
 #define UPDATED(name, type, null, since, evidence, cassette, store, json, journal)                 \
     FIELD_IF(FIELD_UPDATE_##journal)(", " #name " = coalesce(?, " #name ")")
 
-/* A commit that was reported as failed may still take effect: if only the sync failed, the log has
- * its frames, and SQLite reads them when the database is opened again. So inserting the same rows
- * again must not fail. */
+/* A commit that was reported as failed may still take effect: if only the sync failed, the
+ * write-ahead log has the commit, and SQLite reads it when the database is opened again. So
+ * inserting the same rows again must not fail. */
 static const char *const sql[Q_COUNT] = {
     [Q_BEGIN] = "BEGIN IMMEDIATE",
     [Q_COMMIT] = "COMMIT",
@@ -66,8 +66,8 @@ static const char *const sql[Q_COUNT] = {
                 " VALUES (?1,?2,?3,?4,?5,?6,?7)",
     [Q_SESSION] = "INSERT INTO sessions (" SESSION_COLUMNS ") VALUES (" SESSION_VALUES ")"
                   " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
-    /* `pid = pid` changes nothing, but SET must begin with a column: the texts of all other columns
-     * begin with a comma. */
+    /* The text of each other column begins with a comma, but SET must begin with a column: so it
+     * begins with `pid = pid`, which changes nothing. */
     [Q_UPDATE] = "UPDATE sessions SET pid = pid" SESSION_FIELDS(UPDATED) " WHERE id = ?",
     [Q_RUNNING] = "INSERT OR REPLACE INTO running (session_id" RUNNING_FIELDS(
         FIELD_NAME) ") VALUES (?" RUNNING_FIELDS(PARAMETER) ")",

@@ -33,9 +33,9 @@
 #define BATCH_MEMBER(name, type, null, ...)                                                        \
     FIELD_EITHER(FIELD_NUMBER_##type, int64_t, struct slice) name;                                 \
     FIELD_FLAG_##null
-/* Each of the first three macros tells whether the number `name` in *row is not NULL. There is one
- * macro for each way in which a number of a message may store NULL: the third argument of its
- * field. */
+/* The next three macros expand to a condition: the number `name` in *row is not NULL. For each
+ * number of a message, the column NULL of MESSAGE_FIELDS in model/records.h (NOT_NULL, ZERO or
+ * UNLESS(flag)) selects one of these macros. */
 #define BATCH_HAS_NOT_NULL(name) true
 #define BATCH_HAS_ZERO(name) row->name != 0
 #define BATCH_HAS_UNLESS(flag) row->flag BATCH_NOTHING

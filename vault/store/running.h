@@ -42,7 +42,8 @@ struct running_list {
  * older version made the vault, or nothing was recorded yet. Returns 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_list_open(struct running_list *ret, const char *vault, struct buf *error);
 void running_list_close(struct running_list *l); /* safe to call twice */
-bool running_list_has_rows(sqlite3 *db); /* returns false also if the table cannot be read */
+/* Whether the table `running` has a row. Returns false also if the table cannot be read. */
+bool running_list_has_rows(sqlite3 *db);
 /* Reads the row of one session. Returns 0, MI_ENOENT (the session has no row) or MI_ESTORE (see
  * failure.h). */
 MI_MUST int running_list_read_row(sqlite3 *db, int64_t session_id, struct running *ret);

@@ -53,8 +53,9 @@
 
 /* ---- versions ---- */
 
-/* SQL that makes a new database, without the additions. In `sessions` and `messages`, the columns
- * that later versions added come last, in the order in which the upgrades below add them. */
+/* SQL that makes the tables, the index and the view `closings` of a new database, without the
+ * additions (schema.h). In `sessions` and `messages`, the columns that later versions added come
+ * last, in the order in which the upgrades below add them. */
 /* clang-format off */
 static const char tables[] =
     "CREATE TABLE sessions (id INTEGER PRIMARY KEY" SESSION_FIELDS(FIRST)

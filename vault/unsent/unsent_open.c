@@ -144,7 +144,7 @@ static int unsent_fail_body(struct unsent *u, const char *uid)
 
 static int unsent_open_body_file(struct unsent *u, const char *uid)
 {
-    if (!uid_is_valid(slice_of(uid))) { /* the uid is used as a file name */
+    if (!uid_is_valid(slice_of(uid))) { /* check the uid, because it is used as a file name */
         errno = EINVAL;
         return unsent_fail_body(u, "?");
     }

@@ -18,7 +18,7 @@ struct decimal {
 };
 
 struct decimal decimal_read(struct slice number); /* JSON text of a number */
-/* Returns a number < 0, 0 or > 0, like strcmp(). */
+/* Returns a number < 0 if a < b, 0 if they are equal, > 0 if a > b. */
 int decimal_compare(struct decimal a, struct decimal b);
 /* Whether `a` is an integer multiple of `b`, which must not be zero. Always true if `b` has more
  * than 17 digits. */

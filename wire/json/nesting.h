@@ -13,7 +13,7 @@ struct nesting {
     uint64_t is_object[(JSON_MAX_DEPTH + 63) / 64];
 };
 
-/* Returns false if the nesting is too deep. */
+/* Opens an object or, if `object` is false, an array. Returns false if the nesting is too deep. */
 MI_MUST static inline bool nesting_open(struct nesting *n, bool object)
 {
     if (n->depth == JSON_MAX_DEPTH)

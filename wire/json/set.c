@@ -118,7 +118,8 @@ static int json_replace_value(struct buf *out, struct slice text, struct slice o
     return good ? 0 : MI_EINVAL;
 }
 
-/* Whether token names the element after the last one; if not, appends the reason. */
+/* Whether `token` names the element after the last one of the array. If not, appends the reason to
+ * `error`. */
 static bool token_is_next_index(struct json_value array, struct slice token, struct buf *error)
 {
     size_t index = SIZE_MAX, n;

@@ -35,7 +35,8 @@ static inline bool json_key_is(struct slice raw, const char *text)
  * advances past the value. Both return false if there are no more values. In an array, keys are
  * {NULL, 0}. */
 struct json_walk {
-    /* position after the last value or the opening bracket; NULL: the value is not a container */
+    /* position after the value that was read last, or after the opening bracket; NULL: the value is
+     * not a container */
     const char *p;
     bool object;
 };
@@ -54,7 +55,7 @@ struct slice json_string_first_bytes(const char *quote, size_t max);
 /* Returns the last member with this name, which most parsers use; type JSON_NONE if there is
  * none. */
 struct json_value json_get(struct json_value object, const char *name);
-/* Like json_get(), for a raw name; both names may contain escapes. */
+/* Like json_get(), for a raw name: the name and the keys are compared unescaped. */
 struct json_value json_get_by_raw_name(struct json_value object, struct slice name);
 /* Whether the values are equal, regardless of the order of members, white space and the spelling of
  * strings and numbers. Of duplicate members the last one is compared, as with json_get(). Values

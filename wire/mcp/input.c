@@ -32,7 +32,7 @@ static bool scalar_is_key(const char *p, const char *end)
 
 uint64_t protocol_hash_of_value(struct json_value v)
 {
-    /* hash of the key of the current member; 0: the value is in an array, or follows an object */
+    /* hash of the key that was read last; 0: no key was read since the start or the last `}` */
     uint64_t sum = 1, key = 0;
     if (v.text.n == 0 || v.text.n > HASHED_MAX)
         return v.text.n == 0;

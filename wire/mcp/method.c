@@ -215,7 +215,7 @@ static const struct method methods[] = {
      {NEED(MESSAGES, LEGACY, ARRAY), NEED(MAX_TOKENS, LEGACY, NUMBER)},
      {NEED(ROLE, LEGACY, STRING), NEED(CONTENT, LEGACY, OBJECT | ARRAY),
       NEED(MODEL, LEGACY, STRING)}},
-    /* the two modes require different members, which protocol.c checks */
+    /* an elicitation has two modes, which require different members: protocol.c checks them */
     {NAME("elicitation/create"),
      true,
      0,

@@ -104,7 +104,8 @@ struct method {
 
 /* Returns the method with this raw name, or NULL if it is not a method of MCP. */
 const struct method *method_find(struct slice raw);
-/* returns NULL if `i` is greater than the index of the last method */
+/* Returns the method with this index in the table; NULL if `i` is greater than the index of the
+ * last method. */
 const struct method *method_at_index(size_t i);
 /* Returns the flags of a method; 0 for an ordinary or unknown method. */
 unsigned method_flags(struct slice raw);

@@ -24,7 +24,7 @@
 #define PROTOCOL_TASKS 64   /* maximum number of tasks that are tracked */
 /* maximum number of keys of inputRequests that are tracked, for all tasks together */
 #define PROTOCOL_KEYS 256
-#define PROTOCOL_LEVELS 9 /* number of levels of log messages, with 0 for no level */
+#define PROTOCOL_LEVELS 9 /* number of levels of log messages, plus one: level 0 means no level */
 /* maximum number of bytes of the URIs and tasks that are tracked for one subscription */
 #define PROTOCOL_STREAM_SET 4096
 enum protocol_party { PARTY_CLIENT, PARTY_SERVER };
@@ -110,7 +110,7 @@ struct protocol {
     struct id_set ids[2];     /* ids of each party's requests without a version in _meta */
     struct id_set modern_ids; /* ids of the client's requests of 2026-07-28 */
     struct protocol_list list[PROTOCOL_LISTS];
-    /* number of pending requests for each level of log messages that a request asks for */
+    /* for each level of log messages: number of pending requests that ask for this level */
     unsigned log_requests[PROTOCOL_LEVELS];
     struct protocol_stream stream[PROTOCOL_STREAMS];
     unsigned next_stream;
@@ -134,8 +134,8 @@ struct protocol_asked {
     /* capabilities that the client declared in the request; 0 in older revisions */
     uint32_t capabilities;
     uint64_t id, cursor; /* `id`: hash of the request's id; `cursor`: hash of its cursor; 0: none */
-    /* Hash of the request's target: of the method, the name or URI, and the arguments, or of a
-     * task's id. 0: none. */
+    /* Hash of what the request is about: its method, its name or URI, and its arguments; for a
+     * request about a task, only the task's id. 0: unknown, or the checks do not need it. */
     uint64_t target;
     double progress; /* progress that was reported last */
 };

@@ -31,8 +31,8 @@ breaches protocol_check_error(struct protocol *p, const struct rpc *m, enum revi
 
 /* ---- list.c ---- */
 
-/* Checks the entries of a list, over all its pages. m: the result of a->method; other results than
- * lists are not checked. */
+/* Checks the entries of a list, over all its pages. m: a result; a: the request that it answers,
+ * whose `method` must not be NULL. Does nothing if the result is not a list. */
 breaches protocol_check_page(struct protocol *p, const struct rpc *m,
                              const struct protocol_asked *a);
 /* Handles a notification of the server that a list has changed: an entry may now move from a page

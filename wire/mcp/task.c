@@ -102,8 +102,8 @@ static breaches fail_invalid_task(struct protocol *p, const char *member)
 
 /* ---- keys of inputRequests ------------------------------------------------------------------ */
 
-/* Returns the hash of the JSON string that a key is. key: the text of the string without its
- * quotes. */
+/* Returns the hash of a key of inputRequests. key: the text between the quotes of the key, which is
+ * a JSON string. */
 static uint64_t hash_input_key(struct slice key)
 {
     return rpc_id_hash_json((struct json_value){JSON_STRING, {key.p - 1, key.n + 2}});

@@ -88,8 +88,8 @@ static inline bool schema_count_steps(struct check *c, size_t n)
         c->gave_up = SCHEMA_TOO_LONG;
     return c->gave_up == NULL;
 }
-/* Whether the values are equal. The comparison counts steps; if it exceeds their limit, returns
- * true. */
+/* Whether the values are equal. The comparison takes steps; if the limit of steps is exceeded,
+ * returns true. */
 bool schema_values_are_equal(struct check *c, struct json_value a, struct json_value b);
 /* Begins the report of a failure: writes the pointer, and returns the buffer for the reason, or
  * NULL if no reason is needed. */

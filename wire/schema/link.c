@@ -42,7 +42,7 @@ struct schema_names {
     uint32_t *base;
     struct slice *address; /* owned; for each node that is a base: its address */
     struct schema_name_list members, anchors, addresses;
-    struct schema_name_list dynamic; /* the dynamic anchors, which `anchors` has as well */
+    struct schema_name_list dynamic; /* the dynamic anchors; `anchors` has them too */
     struct buf texts;                /* texts of unescaped names and of indices of elements */
     struct buf uris;                 /* texts of all addresses, one after the other */
     struct buf want, part;           /* buffers that the search for a target uses */

@@ -115,9 +115,10 @@ struct schema {
     /* for each node: the compiled pattern; NULL: the node is not a pattern, or its pattern is
      * invalid */
     struct pattern **pattern;
-    struct buf scratch[2];        /* unescaped text */
-    struct schema_limits *limits; /* borrowed from the caller, or a pointer to the member `own` */
-    struct schema_limits own;     /* limits that are used if the caller passes none */
+    struct buf scratch[2]; /* unescaped text */
+    /* the limits; borrowed from the caller, or a pointer to the member `own` */
+    struct schema_limits *limits;
+    struct schema_limits own; /* limits that are used if the caller passes none */
     size_t taken;     /* bytes of the schema that count against the quota, without its patterns */
     struct work work; /* steps that the compiler has taken so far */
 };

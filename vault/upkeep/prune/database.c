@@ -68,8 +68,8 @@ int prune_convert_status(struct prune *p, int st)
     return MI_EFULL;
 }
 
-/* Microseconds. A session that was sent may be removed if sending to the target has succeeded again
- * this much later. */
+/* Microseconds. If a target is set, a session may be removed only if it was sent to the target, and
+ * if sending to the target has succeeded again at least this long afterwards. */
 #define SENT_US ((int64_t)3600 * 1000000)
 
 int prune_session_was_sent(struct prune *p, int64_t id, bool *ret)

@@ -127,7 +127,7 @@ static int64_t plan_remove_old_files(struct prune *p, const struct candidates *l
 static int plan_prune_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 {
     /* `logs`: bytes of the log files of past days that the plan keeps so far; `today`: bytes of all
-     * log files that are not of past days */
+     * other log files */
     int64_t logs = 0, today = 0;
     int64_t kept_us = INT64_MAX; /* start of the oldest session that the plan keeps so far */
     size_t past = p->logs.planned, i = 0;

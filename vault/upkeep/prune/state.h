@@ -29,7 +29,8 @@ struct prune_pages {
 };
 
 struct prune {
-    /* owned; its member `error` is borrowed from the caller during each public function */
+    /* owned; the connection to the database; during each public function, its member `error` is
+     * borrowed from the caller */
     struct db d;
     struct vault_dir dir; /* owned */
     struct retention rule;

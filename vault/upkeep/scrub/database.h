@@ -4,7 +4,8 @@
 
 #include "vault/upkeep/scrub/state.h"
 
-MI_MUST int scrub_connect(struct scrub *s); /* returns 0, MI_EIO, MI_ESTORE or MI_ENOMEM */
+/* Opens the connection that changes the database. Returns 0, MI_EIO, MI_ESTORE or MI_ENOMEM. */
+MI_MUST int scrub_connect(struct scrub *s);
 void scrub_disconnect(struct scrub *s);
 /* Runs a statement with these values, and commits after every few hundred changed rows. */
 MI_MUST int scrub_run_change(struct scrub *s, enum scrub_query i, const struct cell *value,

@@ -320,7 +320,7 @@ int scrub_session(struct scrub *s, int64_t id, const char *uid)
     s->found = s->ranges_n = 0;
     memset(s->lines, 0, sizeof s->lines);
     buf_clear(&s->error);
-    if (!uid_is_valid(slice_of(uid))) { /* the uid is used as a file name */
+    if (!uid_is_valid(slice_of(uid))) { /* check the uid, because it is used as a file name */
         buf_printf(&s->error, "session %lld has no valid UID: another program has changed it",
                    (long long)id);
         return MI_EINVAL;

@@ -31,8 +31,8 @@ struct scrub_range {
 };
 
 struct scrub {
-    struct query *q;      /* borrowed */
-    struct db d;          /* owned; d.db is NULL if the run changes nothing */
+    struct query *q; /* borrowed */
+    struct db d; /* owned; the connection that writes; d.db is NULL if the run changes nothing */
     struct vault_dir dir; /* owned */
     scrub_fn fn;
     void *ctx;
