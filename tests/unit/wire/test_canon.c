@@ -183,6 +183,7 @@ static void test_canon_differences_name_each_place(void **state)
     differ(BARE("x"), R("x", "{\"_meta\":{}}"), "");
     ignore("/arguments/x");
     differ(ARGS("{\"x\":1,\"y\":1}"), ARGS("{\"y\":2}"), "/arguments/y=1|2;");
+    differ(ARGS("{\"n\\u0000a\":1,\"b\":2}"), ARGS("{\"b\":3,\"n\\u0000a\":1}"), "/arguments/b=2|3;");
 }
 
 static void test_canon_deep_and_wide_values_are_handled(void **state)
