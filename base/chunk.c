@@ -9,7 +9,7 @@
 static struct chunk *spare; /* the spare chunk; owned; NULL: none */
 
 /* Returns the spare chunk, or NULL if there is none or it is too small or too large for `cap`. */
-static struct chunk *chunk_reuse_spare(size_t cap)
+static struct chunk *chunk_reuse_spare_chunk(size_t cap)
 {
     struct chunk *c = spare;
     if (c == NULL || c->cap < cap || cap < CHUNK_SPARE_MIN || c->cap / CHUNK_SPARE_RATIO > cap)
@@ -21,7 +21,7 @@ static struct chunk *chunk_reuse_spare(size_t cap)
 
 struct chunk *chunk_new(size_t cap)
 {
-    struct chunk *large = chunk_reuse_spare(cap);
+    struct chunk *large = chunk_reuse_spare_chunk(cap);
     if (large != NULL)
         return large;
     if (cap > SIZE_MAX / 2)
@@ -39,7 +39,7 @@ int chunk_grow(struct chunk **c, size_t cap)
     assert((*c)->refs == 1);
     if (cap > SIZE_MAX / 2)
         return MI_ENOMEM;
-    struct chunk *large = chunk_reuse_spare(cap);
+    struct chunk *large = chunk_reuse_spare_chunk(cap);
     if (large != NULL) {
         memcpy(large->data, (*c)->data, (*c)->cap);
         free(*c);

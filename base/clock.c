@@ -48,7 +48,7 @@ void clock_utc_day(int64_t wall_us, char *ret)
         ret[0] = '\0';
 }
 
-void clock_local_text(int64_t wall_us, char *ret)
+void clock_write_local_time(int64_t wall_us, char *ret)
 {
     time_t s = (time_t)(wall_us / 1000000);
     struct tm tm = {0};
@@ -57,7 +57,7 @@ void clock_local_text(int64_t wall_us, char *ret)
         ret[0] = '\0';
 }
 
-struct clock_text clock_utc(int64_t wall_us)
+struct clock_text clock_format_utc(int64_t wall_us)
 {
     struct clock_text t = {.s = ""};
     clock_utc_text(wall_us, t.s);
@@ -67,6 +67,6 @@ struct clock_text clock_utc(int64_t wall_us)
 struct clock_text clock_format_local_time(int64_t wall_us)
 {
     struct clock_text t = {.s = ""};
-    clock_local_text(wall_us, t.s);
+    clock_write_local_time(wall_us, t.s);
     return t;
 }

@@ -29,13 +29,14 @@ void clock_utc_text(int64_t wall_us, char *ret);
 /* Writes "2026-01-31", the UTC day. ret has CLOCK_TEXT_MAX bytes. */
 void clock_utc_day(int64_t wall_us, char *ret);
 /* Writes "2026-01-31 23:59:59" in local time (TZ). ret has CLOCK_TEXT_MAX bytes. */
-void clock_local_text(int64_t wall_us, char *ret);
+void clock_write_local_time(int64_t wall_us, char *ret);
 
-/* A text that can be returned by value: clock_utc(t).s is valid until the end of the expression. */
+/* A text that can be returned by value: clock_format_utc(t).s is valid until the end of the
+ * expression. */
 struct clock_text {
     char s[CLOCK_TEXT_MAX];
 };
-struct clock_text clock_utc(int64_t wall_us);
+struct clock_text clock_format_utc(int64_t wall_us);
 struct clock_text clock_format_local_time(int64_t wall_us);
 
 #endif

@@ -148,7 +148,7 @@ void json_out_add_written_members(struct json_out *j, struct slice written)
     buf_slice_add(j->b, written);
 }
 
-void json_out_whitespace(struct json_out *j, const char *space)
+void json_out_add_whitespace(struct json_out *j, const char *space)
 {
     if (j->comma)
         buf_addc(j->b, ',');

@@ -73,7 +73,7 @@ void json_out_add_written_members(struct json_out *j, struct slice written);
 void json_out_name(struct json_out *j, const char *name);
 
 /* Writes white space before the next value, after the comma if the value needs one. */
-void json_out_whitespace(struct json_out *j, const char *space);
+void json_out_add_whitespace(struct json_out *j, const char *space);
 /* Ends a line of JSON lines: no comma precedes the next value at the top level. */
 void json_out_line(struct json_out *j);
 

@@ -151,7 +151,7 @@ static bool is_plain_word(uint64_t w, char a, char b)
     return (marked & HIGH) == 0;
 }
 
-size_t text_plain_run_len(struct slice s, char a, char b)
+size_t text_count_leading_plain_bytes(struct slice s, char a, char b)
 {
     size_t n = 0;
     for (uint64_t w; s.n - n >= sizeof w; n += sizeof w) {
@@ -166,9 +166,9 @@ size_t text_plain_run_len(struct slice s, char a, char b)
 
 /* Returns how many leading bytes of s, at most max, need no escape in a JSON string, and are
  * characters of one byte. */
-static size_t plain_json_run_len(struct slice s, size_t max)
+static size_t count_leading_plain_json_bytes(struct slice s, size_t max)
 {
-    return text_plain_run_len((struct slice){s.p, size_min(s.n, max)}, '"', '\\');
+    return text_count_leading_plain_bytes((struct slice){s.p, size_min(s.n, max)}, '"', '\\');
 }
 
 void text_append_json_truncated(struct buf *b, struct slice s, size_t max_chars)
@@ -177,7 +177,7 @@ void text_append_json_truncated(struct buf *b, struct slice s, size_t max_chars)
     buf_addc(b, '"');
     for (size_t i = 0; i < s.n;) {
         size_t max = max_chars - size_min(chars, max_chars);
-        size_t run = plain_json_run_len((struct slice){s.p + i, s.n - i}, max);
+        size_t run = count_leading_plain_json_bytes((struct slice){s.p + i, s.n - i}, max);
         buf_add(b, s.p + i, run);
         i += run;
         chars += run;
@@ -198,7 +198,7 @@ void text_append_visible_json(struct buf *b, struct slice valid)
 {
     size_t from = 0; /* offset of the first byte that is not appended yet */
     for (size_t i = 0;;) {
-        i += text_plain_run_len((struct slice){valid.p + i, valid.n - i}, 0, 0);
+        i += text_count_leading_plain_bytes((struct slice){valid.p + i, valid.n - i}, 0, 0);
         if (i == valid.n)
             break;
         unsigned char c = (unsigned char)valid.p[i];
@@ -223,7 +223,8 @@ void text_append_shortened_json(struct buf *b, struct slice s, size_t max_chars)
     size_t chars = 0;
     buf_addc(b, '"');
     while (i < s.n && chars < max_chars) {
-        size_t run = plain_json_run_len((struct slice){s.p + i, s.n - i}, max_chars - chars);
+        size_t run =
+            count_leading_plain_json_bytes((struct slice){s.p + i, s.n - i}, max_chars - chars);
         buf_add(b, s.p + i, run);
         i += run;
         chars += run;

@@ -82,7 +82,7 @@ static inline uint32_t text_utf8_code(const char *p, size_t len)
 /* Returns the number of bytes before the first byte that is equal to `a` or `b`, or is not a
  * printable ASCII character (0x20 to 0x7E, RFC 20). `a` and `b` may be 0, which is not printable
  * either. */
-size_t text_plain_run_len(struct slice s, char a, char b);
+size_t text_count_leading_plain_bytes(struct slice s, char a, char b);
 /* Appends valid UTF-8 without NUL: each invalid byte and each NUL becomes U+FFFD. */
 void text_append_valid_utf8(struct buf *b, struct slice s);
 /* Writes the escape of a character that is not shown: \n, \t, \r, \xHH or \u{HHHH}, without a NUL.

@@ -60,7 +60,7 @@ int units_parse_size(const char *text, size_t *ret_bytes)
     return st;
 }
 
-bool units_has_unit(const char *text)
+bool units_text_has_unit(const char *text)
 {
     size_t n = strlen(text);
     return n > 0 && isalpha((unsigned char)text[n - 1]);

@@ -14,7 +14,7 @@
 MI_MUST int units_parse_duration(const char *text, int64_t *ret_us);
 MI_MUST int units_parse_size(const char *text, size_t *ret_bytes);
 /* Returns true if the text of a duration or a size has a unit. */
-bool units_has_unit(const char *text);
+bool units_text_has_unit(const char *text);
 /* appends a duration, such as 850us, 12.3ms, 4.20s, 3m12s or 2h05m */
 void units_show_duration(struct buf *b, int64_t us);
 /* appends a size, such as 512B, 1.5KiB, 16.0MiB or 128MiB */

@@ -284,7 +284,7 @@ size_t width_of_char(uint32_t code)
     return ranges_contain(two, MI_COUNT(two), code) ? 2 : 1;
 }
 
-bool width_is_printable(uint32_t code)
+bool width_char_is_printable(uint32_t code)
 {
     if (code < hidden[0].first)
         return code >= 0x20 && code < 0x7F;

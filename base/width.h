@@ -13,6 +13,6 @@ size_t width_of_char(uint32_t code);
 /* Returns true if the character is visible and its width is known. Returns false for control and
  * format characters, for characters that are ignored by default (such as variation selectors), and
  * for characters that are private or not assigned in this version of Unicode. */
-bool width_is_printable(uint32_t code);
+bool width_char_is_printable(uint32_t code);
 
 #endif

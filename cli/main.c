@@ -62,7 +62,7 @@ static int print_help(const char *name, const char *verb)
 {
     if (name == NULL || strcmp(name, "help") == 0 || is_help_option(name)) {
         struct buf b = {0};
-        command_append_help_of_all(&b, table_of_commands);
+        command_append_general_help(&b, table_of_commands);
         return run_print_to_stdout(&b);
     }
     const struct command *c = command_find(table_of_commands, name);
@@ -87,12 +87,12 @@ static int run_built_in_or_ship(const struct settings *s, char **argv)
  * short form of `proxy`, argv[0] is the name of the program, and argv[-1] does not exist. */
 static int command_run(const struct command *c, int argc, char **argv)
 {
-    int status = c == &command_proxy ? bypass_if_requested(argc, argv) : EXIT_FINE;
+    int status = c == &command_proxy ? bypass_proxy_if_requested(argc, argv) : EXIT_FINE;
     return status != EXIT_FINE ? status : run_command(c, run_built_in_or_ship, argc, argv);
 }
 
 /* Runs a verb of the command. argv[0] is the command's first word, argv[1] names the verb. */
-static int run_verb_of_command(const struct command *c, int argc, char **argv)
+static int run_subcommand(const struct command *c, int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : NULL;
     if (verb != NULL && is_help_option(verb))
@@ -149,6 +149,6 @@ int main(int argc, char **argv)
     const struct command *c = command_find(table_of_commands, word);
     if (c == NULL)
         return fail_unknown_command(word, fail_usage_for_client);
-    return c->verbs != NULL ? run_verb_of_command(c, argc - 1, argv + 1)
+    return c->verbs != NULL ? run_subcommand(c, argc - 1, argv + 1)
                             : command_run(c, argc - 1, argv + 1);
 }

@@ -47,7 +47,7 @@ static void bundle_add_salt(struct json_out *j, const struct salt *salt)
 /* Begins an element of a section on a new line. */
 static void bundle_begin_element(struct bundle_out *o)
 {
-    json_out_whitespace(&o->j, "\n");
+    json_out_add_whitespace(&o->j, "\n");
     json_out_object(&o->j, NULL);
 }
 
@@ -98,7 +98,7 @@ void bundle_begin_redaction(struct bundle_out *o, uint64_t n)
 
 void bundle_write_line(struct bundle_out *o, struct slice line)
 {
-    json_out_whitespace(&o->j, "\n");
+    json_out_add_whitespace(&o->j, "\n");
     json_out_text(&o->j, NULL, line);
 }
 
@@ -108,8 +108,9 @@ void bundle_end_redaction(struct bundle_out *o)
     json_out_end(&o->j);
 }
 
-void bundle_write_group(struct bundle_out *o, uint64_t g, const struct digest *commitment, size_t k,
-                        const struct digest *node, uint64_t groups)
+void bundle_write_commitment_group(struct bundle_out *o, uint64_t g,
+                                   const struct digest *commitment, size_t k,
+                                   const struct digest *node, uint64_t groups)
 {
     struct digest proof[TREE_DEPTH];
     bundle_begin_element(o);
@@ -145,10 +146,10 @@ void bundle_end_record(struct bundle_out *o)
     json_out_end(&o->j);
 }
 
-void bundle_begin_end_record(struct bundle_out *o, const struct salt *salt)
+void bundle_begin_session_end_record(struct bundle_out *o, const struct salt *salt)
 {
     bundle_end_section(o);
-    json_out_whitespace(&o->j, "\n");
+    json_out_add_whitespace(&o->j, "\n");
     json_out_object(&o->j, "end");
     bundle_add_salt(&o->j, salt);
     json_out_array(&o->j, "fields");

@@ -13,7 +13,7 @@
  *     bundle_write_field(&o, slice_of("message"));
  *     bundle_write_field(&o, text);
  *     bundle_end_record(&o);
- *     bundle_begin_end_record(&o, &salt);        the record `end`
+ *     bundle_begin_session_end_record(&o, &salt);        the record `end`
  *     …
  *     bundle_end_record(&o);
  *     bundle_finish(&o);
@@ -83,15 +83,16 @@ void bundle_write_line(struct bundle_out *o, struct slice line);
 void bundle_end_redaction(struct bundle_out *o);
 /* Writes group g of a session with its k commitments. node: all nodes of the Merkle tree whose
  * leaves are the session's groups. */
-void bundle_write_group(struct bundle_out *o, uint64_t g, const struct digest *commitment, size_t k,
-                        const struct digest *node, uint64_t groups);
+void bundle_write_commitment_group(struct bundle_out *o, uint64_t g,
+                                   const struct digest *commitment, size_t k,
+                                   const struct digest *node, uint64_t groups);
 void bundle_begin_record(struct bundle_out *o, uint64_t place, const struct salt *salt);
 void bundle_write_field(struct bundle_out *o, struct slice text);
 void bundle_write_number(struct bundle_out *o, int64_t v);
 void bundle_end_record(struct bundle_out *o);
 /* Begins the record `end`; the caller adds the fields, then calls bundle_end_record() and
  * bundle_finish(). */
-void bundle_begin_end_record(struct bundle_out *o, const struct salt *salt);
+void bundle_begin_session_end_record(struct bundle_out *o, const struct salt *salt);
 void bundle_finish(struct bundle_out *o);
 
 #endif

@@ -76,7 +76,7 @@ struct parts {
 };
 
 /* Splits `name+hash+base64` at the first two `+`: base64 may also contain this character. */
-static bool evidence_key_split(struct slice text, struct parts *ret)
+static bool evidence_key_split_text(struct slice text, struct parts *ret)
 {
     const char *plus = text.n > 0 ? memchr(text.p, '+', text.n) : NULL;
     if (plus == NULL)
@@ -115,7 +115,7 @@ int key_read_public(struct slice text, struct public_key *ret)
 {
     struct parts p;
     struct public_key k;
-    if (!evidence_key_split(text, &p))
+    if (!evidence_key_split_text(text, &p))
         return MI_EINVAL;
     memcpy(k.b, p.typed + 1, KEY_N);
     key_set_name(&k, p.name);
@@ -137,7 +137,7 @@ int key_read_secret(struct slice text, struct secret_key *ret)
     size_t before = strlen(BEFORE_SECRET);
     if (!slice_begins(text, BEFORE_SECRET))
         return MI_EINVAL;
-    int st = evidence_key_split((struct slice){text.p + before, text.n - before}, &p)
+    int st = evidence_key_split_text((struct slice){text.p + before, text.n - before}, &p)
                  ? key_make_from_seed(&k, p.name, p.typed + 1)
                  : MI_EINVAL;
     if (st == 0 && memcmp(k.public.hash, p.hash, KEY_HASH_N) != 0)

@@ -61,7 +61,7 @@ int checkpoint_read(struct slice text, struct checkpoint *ret)
 
 /* ---- notes ---------------------------------------------------------------------------------- */
 
-int note_sign(struct buf *b, struct slice text, const struct secret_key *k)
+int note_append_signed(struct buf *b, struct slice text, const struct secret_key *k)
 {
     uint8_t signature[KEY_HASH_N + SIGNATURE_N];
     int st = key_sign(k, text, signature + KEY_HASH_N);
@@ -100,7 +100,7 @@ struct signature {
 
 /* Reads the next line of *rest, and removes it from *rest. Returns false if *rest has no complete
  * line, or if the line is not a signature. */
-static bool note_next_signature(struct slice *rest, struct signature *ret)
+static bool note_read_next_signature(struct slice *rest, struct signature *ret)
 {
     struct slice line;
     if (!take_next_line_of_note(rest, &line) || !slice_begins(line, DASH))
@@ -147,7 +147,7 @@ int note_read(struct slice note, struct note *ret)
     struct slice rest = n.signatures;
     size_t count = 0;
     for (; rest.n > 0; count++)
-        if (count == NOTE_SIGNATURES || !note_next_signature(&rest, &s))
+        if (count == NOTE_SIGNATURES || !note_read_next_signature(&rest, &s))
             return MI_EINVAL;
     if (count == 0)
         return MI_EINVAL;
@@ -171,7 +171,7 @@ int note_check_signature(const struct note *n, const struct public_key *k)
     struct slice rest = n->signatures;
     struct signature s;
     int st = MI_ENOENT;
-    while (note_next_signature(&rest, &s)) {
+    while (note_read_next_signature(&rest, &s)) {
         if (!slice_is(s.name, k->name) || !signature_has_key_hash(s.base64, k->hash))
             continue;
         if (!base64_read(s.base64, got, sizeof got) ||

@@ -44,7 +44,7 @@ MI_MUST bool note_read_next_note(struct slice *rest, struct slice *ret);
 
 /* Appends the note: text, which ends with a newline, and one signature. Returns 0, MI_EIO or
  * MI_ENOMEM. */
-MI_MUST int note_sign(struct buf *b, struct slice text, const struct secret_key *k);
+MI_MUST int note_append_signed(struct buf *b, struct slice text, const struct secret_key *k);
 MI_MUST int note_read(struct slice note, struct note *ret);
 /* Returns 0 if the note is signed with this key, MI_ENOENT if it has no signature of this key (name
  * and key hash), or MI_EPROTO if a signature of this key is wrong. */

@@ -128,7 +128,7 @@ static bool dir_has_free_space(int fd, struct buf *why)
 
 /* ---- locks ---- */
 
-static struct flock make_lock_of_journal_side(enum journal_side side)
+static struct flock make_lock_for_writer_or_reader(enum journal_side side)
 {
     return (struct flock){
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)side, .l_len = 1};
@@ -136,7 +136,7 @@ static struct flock make_lock_of_journal_side(enum journal_side side)
 
 static int journal_file_lock(int fd, enum journal_side side)
 {
-    struct flock l = make_lock_of_journal_side(side);
+    struct flock l = make_lock_for_writer_or_reader(side);
     if (fcntl(fd, F_OFD_SETLK, &l) == 0)
         return 0;
     return errno == EAGAIN || errno == EACCES ? MI_EFULL : MI_EIO;
@@ -144,7 +144,7 @@ static int journal_file_lock(int fd, enum journal_side side)
 
 bool journal_file_is_locked(const struct journal_file *f, enum journal_side side)
 {
-    struct flock l = make_lock_of_journal_side(side);
+    struct flock l = make_lock_for_writer_or_reader(side);
     return fcntl(f->fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
 }
 
@@ -327,7 +327,7 @@ static void names_insert_sorted(struct names *x, const char *name)
 
 /* Reads the first BATCH file names that are greater than `after`. A name begins with the time, so
  * the oldest journals come first. */
-static int names_read_directory(struct names *x, int dir, const char *after)
+static int names_read_from_directory(struct names *x, int dir, const char *after)
 {
     x->n = 0;
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -378,7 +378,7 @@ int journal_file_visit_all(bool (*call)(void *ctx, const struct journal_file *f)
     if (dir < 0)
         return 0;
     while (st == 0 && names.n == BATCH) {
-        st = names_read_directory(&names, dir, after);
+        st = names_read_from_directory(&names, dir, after);
         for (size_t i = 0; st == 0 && i < names.n; i++)
             if (!visit_journal_file(dir, names.name[i], call, ctx)) {
                 close(dir);

@@ -34,7 +34,7 @@ static uint64_t ring_record_size(uint64_t n)
 /* ---- the file ---- */
 
 /* Returns the size of a step in bytes, for a ring with `size` bytes for records. */
-static uint64_t ring_step_size(uint64_t size)
+static uint64_t ring_choose_step_size(uint64_t size)
 {
     return size >= 16 * RING_STEP ? RING_STEP : page_size();
 }
@@ -50,7 +50,8 @@ static struct layout compute_ring_layout(uint64_t size, size_t start_n)
 {
     uint64_t page = page_size();
     struct layout l = {.table = page};
-    l.start = l.table + round_up_to_multiple(size / ring_step_size(size) * sizeof(uint32_t), page);
+    l.start =
+        l.table + round_up_to_multiple(size / ring_choose_step_size(size) * sizeof(uint32_t), page);
     l.data = l.start + round_up_to_multiple(start_n, page);
     l.end = l.data + size;
     return l;
@@ -70,7 +71,7 @@ static int ring_map_memory(struct ring *g, int fd, uint64_t size, size_t start_n
     g->start = (struct slice){(char *)all + l.start, start_n};
     g->data = (char *)all + l.data;
     g->size = size;
-    g->step = ring_step_size(size);
+    g->step = ring_choose_step_size(size);
     g->fd = fd;
     /* A child must not inherit the mapping, because the child's mapping would keep the lock that
      * journal/journal_file.h describes. Core files must not contain the mapping, because it has
@@ -93,7 +94,7 @@ int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct sl
     if (size > SIZE_LIMIT || start.n > RING_START_MAX)
         return MI_EINVAL;
     size = size < 8 * page_size() ? 8 * page_size() : size;
-    size = round_up_to_multiple(size, ring_step_size(size));
+    size = round_up_to_multiple(size, ring_choose_step_size(size));
     struct layout l = compute_ring_layout(size, start.n);
     if (ftruncate(fd, (off_t)l.end) < 0)
         return MI_EIO;
@@ -131,7 +132,7 @@ static int ring_read_sizes(int fd, uint64_t *ret_size, size_t *ret_start_n)
         return MI_EIO;
     if (n != (ssize_t)sizeof s || !S_ISREG(file.st_mode) || s.magic != RING_MAGIC ||
         s.version != RING_VERSION || s.start_n > RING_START_MAX || s.size > SIZE_LIMIT ||
-        s.size < 8 * page || s.size % ring_step_size(s.size) != 0 ||
+        s.size < 8 * page || s.size % ring_choose_step_size(s.size) != 0 ||
         (uint64_t)file.st_size != compute_ring_layout(s.size, (size_t)s.start_n).end)
         return MI_EINVAL;
     *ret_size = s.size;
@@ -140,7 +141,7 @@ static int ring_read_sizes(int fd, uint64_t *ret_size, size_t *ret_start_n)
 }
 
 /* Moves the reader to `tail`. Returns false if the positions in the journal are impossible. */
-static bool ring_find_position(struct ring *r)
+static bool ring_move_reader_to_tail(struct ring *r)
 {
     ring_rewind(r);
     uint64_t head = atomic_load_explicit(&r->shared->head, memory_order_acquire);
@@ -160,7 +161,7 @@ int ring_open(struct ring *r, int fd)
         st = memory_allocate(fd, 0, compute_ring_layout(size, start_n).data);
     if (st == 0)
         st = ring_map_memory(r, fd, size, start_n);
-    if (st == 0 && !ring_find_position(r))
+    if (st == 0 && !ring_move_reader_to_tail(r))
         st = MI_EINVAL;
     ring_close_on_error(r, st);
     return st;
@@ -221,7 +222,7 @@ static void ring_free_released_steps(struct ring *w, uint64_t tail)
 }
 
 /* Returns the index of the step of memory after the step that the writer is filling. */
-static size_t next_ring_step(const struct ring *w)
+static size_t find_next_memory_step(const struct ring *w)
 {
     return (size_t)((uint64_t)(w->to - w->data) + w->left) / w->step;
 }
@@ -247,9 +248,9 @@ char *ring_reserve_record(struct ring *w, size_t n)
     if (size <= w->left)
         return w->to + sizeof(struct ring_head);
     ring_free_released_steps(w, tail);
-    size_t next = next_ring_step(w);
-    if (steps_find(&w->steps, next, ring_count_steps(w, size - w->left), ring_count_steps(w, size),
-                   &w->found) < 0)
+    size_t next = find_next_memory_step(w);
+    if (steps_find_usable_run(&w->steps, next, ring_count_steps(w, size - w->left),
+                              ring_count_steps(w, size), &w->found) < 0)
         return NULL;
     char *to = w->found.first == next ? w->to : w->data + w->found.first * w->step;
     return to + sizeof(struct ring_head);
@@ -265,9 +266,9 @@ static void ring_write_record_head(struct ring *w, uint32_t kind, size_t n)
 }
 
 /* Moves the writer's position to the steps that ring_reserve_record() has found. */
-static void ring_advance_to_found_steps(struct ring *w)
+static void ring_move_writer_to_found_steps(struct ring *w)
 {
-    if (w->found.first != next_ring_step(w)) {
+    if (w->found.first != find_next_memory_step(w)) {
         if (w->left > 0)
             ring_write_record_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));
         w->to = w->data + w->found.first * w->step;
@@ -284,7 +285,7 @@ void ring_add_record_head(struct ring *w, uint32_t kind, size_t n)
 {
     bool is_long = w->found.n >= LONG_STEPS;
     if (w->found.n > 0)
-        ring_advance_to_found_steps(w);
+        ring_move_writer_to_found_steps(w);
     ring_write_record_head(w, kind, n);
     if (is_long && w->left > 0)
         ring_write_record_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));

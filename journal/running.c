@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-void describe_running_self(struct running *r)
+void running_describe_own_process(struct running *r)
 {
     *r = (struct running){
         .pid_namespace = process_pid_namespace(),
@@ -37,7 +37,7 @@ void running_share_server(const struct running *r, struct ring_shared *page)
     atomic_store(&page->server_group, r->server_group);
 }
 
-bool running_take_shared_server(struct running *r, const struct ring_shared *page)
+bool running_copy_shared_server(struct running *r, const struct ring_shared *page)
 {
     pid_t group = atomic_load(&page->server_group);
     uint64_t start = atomic_load(&page->server_start);

@@ -24,12 +24,12 @@ struct running {
 };
 
 /* Sets the calling process and its parent in *r, and leaves the server unset. */
-void describe_running_self(struct running *r);
+void running_describe_own_process(struct running *r);
 /* Sets the server process; pid 0: the server has exited. */
 void describe_running_server(struct running *r, pid_t pid, pid_t group);
 /* Writes the server of *r into the journal's page; NULL: no server runs. Only writes memory. */
 void running_share_server(const struct running *r, struct ring_shared *page);
 /* Sets the server in *r from the journal's page. Returns whether that changed *r. */
-bool running_take_shared_server(struct running *r, const struct ring_shared *page);
+bool running_copy_shared_server(struct running *r, const struct ring_shared *page);
 
 #endif

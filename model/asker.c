@@ -53,7 +53,7 @@ struct asker_call *asker_find_call_of_request(struct asker *a, int64_t seq)
     return a->n == 1 && seq > a->crowded_to ? &a->open[0] : NULL;
 }
 
-int64_t asker_take_uncovered_us(struct asker_call *c, int64_t from_us, int64_t to_us)
+int64_t asker_take_uncounted_time(struct asker_call *c, int64_t from_us, int64_t to_us)
 {
     from_us = from_us > c->covered_us ? from_us : c->covered_us;
     to_us = to_us < c->end_us ? to_us : c->end_us;

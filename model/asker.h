@@ -55,6 +55,6 @@ struct asker_call *asker_find_call_of_request(struct asker *a, int64_t seq);
 /* Returns how much time a request adds to the person's share of the call. The request was open from
  * from_us to to_us; to_us is INT64_MAX if it has no answer. Returns 0 while both the request and
  * the call are open. */
-int64_t asker_take_uncovered_us(struct asker_call *c, int64_t from_us, int64_t to_us);
+int64_t asker_take_uncounted_time(struct asker_call *c, int64_t from_us, int64_t to_us);
 
 #endif

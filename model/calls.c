@@ -39,7 +39,7 @@ bool message_ends_call(const struct call *c, const struct call_message *m)
            m->origin == ROW_PEER && m->action == ROW_FORWARDED;
 }
 
-struct context_result result_of_call_message(const struct call_message *m)
+struct context_result call_message_measure_result(const struct call_message *m)
 {
     struct rpc body;
     if (m->body.p != NULL && m->read != NULL)
@@ -63,7 +63,7 @@ void call_end_by_message(struct call *c, const struct call_message *m)
                              call_answer_ends_request(m->kind, m->action) &&
                              context_counts_method_results(c->method);
         c->response_size = m->size;
-        c->result = counts_result ? result_of_call_message(m) : CONTEXT_NO_RESULT;
+        c->result = counts_result ? call_message_measure_result(m) : CONTEXT_NO_RESULT;
         c->has_error_code = m->has_error_code;
         c->error_code = m->has_error_code ? m->error_code : 0;
     }

@@ -88,7 +88,7 @@ bool message_ends_call(const struct call *c, const struct call_message *m);
 void call_end_by_message(struct call *c, const struct call_message *m);
 /* Returns how much an answer adds to a model's context: context_result() of the body, if the body
  * is known. */
-struct context_result result_of_call_message(const struct call_message *m);
+struct context_result call_message_measure_result(const struct call_message *m);
 
 /* ---- the calls of a session ---- */
 

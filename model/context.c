@@ -98,7 +98,7 @@ struct context_reading {
 
 /* Adds a text as a line. An empty text is ignored, so that structuredContent may be counted
  * instead. */
-static void context_add_line(struct context_reading *r, struct json_value text)
+static void context_count_text_line(struct context_reading *r, struct json_value text)
 {
     struct slice raw = json_string_raw(text);
     if (text.type != JSON_STRING || raw.n == 0)
@@ -111,7 +111,7 @@ static void context_add_line(struct context_reading *r, struct json_value text)
 
 /* Adds the size of an image, audio or blob without decoding it. Four characters of base64 stand for
  * three bytes; each `=` at the end stands for one byte less. */
-static void context_add_binary(struct context_reading *r, struct json_value base64)
+static void context_count_binary_size(struct context_reading *r, struct json_value base64)
 {
     struct slice raw = json_string_raw(base64);
     if (base64.type != JSON_STRING)
@@ -123,7 +123,7 @@ static void context_add_binary(struct context_reading *r, struct json_value base
 }
 
 /* Adds a block of content. Blocks in the contents of a resource have no `type`. */
-static void context_add_block(struct context_reading *r, struct json_value block)
+static void context_count_content_block(struct context_reading *r, struct json_value block)
 {
     struct json_value type = {0}, text = {0}, data = {0}, blob = {0}, resource = {0}, v;
     struct slice key;
@@ -141,19 +141,19 @@ static void context_add_block(struct context_reading *r, struct json_value block
     }
     struct slice name = json_string_raw(type);
     if (type.type == JSON_NONE) {
-        context_add_line(r, text);
-        context_add_binary(r, blob);
+        context_count_text_line(r, text);
+        context_count_binary_size(r, blob);
     } else if (json_key_is(name, "text")) {
-        context_add_line(r, text);
+        context_count_text_line(r, text);
     } else if (json_key_is(name, "image") || json_key_is(name, "audio")) {
-        context_add_binary(r, data);
+        context_count_binary_size(r, data);
     } else if (json_key_is(name, "resource")) {
-        context_add_line(r, json_get(resource, "text"));
-        context_add_binary(r, json_get(resource, "blob"));
+        context_count_text_line(r, json_get(resource, "text"));
+        context_count_binary_size(r, json_get(resource, "blob"));
     } else if (json_key_is(name, "resource_link")) {
-        context_add_line(r, json_get(block, "uri"));
-        context_add_line(r, json_get(block, "name"));
-        context_add_line(r, json_get(block, "description"));
+        context_count_text_line(r, json_get(block, "uri"));
+        context_count_text_line(r, json_get(block, "name"));
+        context_count_text_line(r, json_get(block, "description"));
     }
 }
 
@@ -165,14 +165,14 @@ static void context_add_blocks(struct context_reading *r, struct json_value bloc
     struct slice none;
     struct json_value v;
     if (blocks.type == JSON_OBJECT) { /* a prompt's message has one block instead of an array */
-        context_add_block(r, blocks);
+        context_count_content_block(r, blocks);
         return;
     }
     if (blocks.type != JSON_ARRAY)
         return;
     for (struct json_walk w = json_walk_begin(blocks); json_walk_next(&w, &none, &v);) {
         if (inside == NULL && v.type == JSON_OBJECT)
-            context_add_block(r, v);
+            context_count_content_block(r, v);
         else if (v.type == JSON_OBJECT)
             context_add_blocks(r, json_get(v, inside), NULL);
     }

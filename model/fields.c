@@ -19,9 +19,9 @@
 #define JSON_YES true
 
 /* clang-format off */
-#define DESCRIBE(field_name, field_type, field_null_number, version, covered, member, sent, shown, ...)   \
+#define DESCRIBE(field_name, field_type, field_get_number_for_null, version, covered, member, sent, shown, ...)   \
     {                                                                                              \
-        FIELD_HEAD(#field_name, field_name, field_type, field_null_number), .since = version,             \
+        FIELD_HEAD(#field_name, field_name, field_type, field_get_number_for_null), .since = version,             \
         .evidence = EVIDENCE_##covered,                                                            \
         .cassette = CASSETTE_##member, .stored = STORE_##sent, .json = JSON_##shown                \
     },
@@ -73,15 +73,16 @@ void field_set(const struct record_field *f, void *record, struct cell v)
     bool has_text = v.type == CELL_TEXT || v.type == CELL_BLOB;
     struct slice text = has_text ? v.text : (struct slice){0};
     if (field_is_text(f))
-        *field_text(f, record) = text;
+        *field_get_text_in_record(f, record) = text;
     else if (f->type == VALUE_WORD)
         *field_get_unsigned_pointer(f, record) = value_find_by_word(f->words, text);
     else if (f->type == VALUE_FLAG)
         *((bool *)record + f->at) = v.type == CELL_INT && v.number != 0;
     else
-        *field_number(f, record) = v.type == CELL_INT ? v.number : field_null_number(f);
+        *field_get_number_in_record(f, record) =
+            v.type == CELL_INT ? v.number : field_get_number_for_null(f);
     if (f->null == VALUE_UNLESS)
-        *field_flag(f, record) = v.type == CELL_INT;
+        *field_get_flag_in_record(f, record) = v.type == CELL_INT;
 }
 
 size_t fields_text_bytes(const struct record_fields *s, const void *record)
@@ -89,15 +90,15 @@ size_t fields_text_bytes(const struct record_fields *s, const void *record)
     void *from = (void *)(uintptr_t)record; /* the cast is safe because the record is only read */
     size_t n = 0;
     for (const struct record_field *f = s->list; f < s->list + s->n; f++)
-        if (field_is_text(f) && field_text(f, from)->p != NULL)
-            n += field_text(f, from)->n + 1;
+        if (field_is_text(f) && field_get_text_in_record(f, from)->p != NULL)
+            n += field_get_text_in_record(f, from)->n + 1;
     return n;
 }
 
 char *fields_copy_texts(const struct record_fields *s, void *record, char *to)
 {
     for (const struct record_field *f = s->list; f < s->list + s->n; f++) {
-        struct slice *text = field_text(f, record);
+        struct slice *text = field_get_text_in_record(f, record);
         if (!field_is_text(f) || text->p == NULL)
             continue;
         memcpy(to, text->p, text->n);

@@ -143,11 +143,11 @@ static inline bool field_is_text(const struct record_field *f)
 
 /* ---- where a field is, by its type ---- */
 
-static inline struct slice *field_text(const struct record_field *f, void *record)
+static inline struct slice *field_get_text_in_record(const struct record_field *f, void *record)
 {
     return (struct slice *)((char *)record + f->at);
 }
-static inline int64_t *field_number(const struct record_field *f, void *record)
+static inline int64_t *field_get_number_in_record(const struct record_field *f, void *record)
 {
     return (int64_t *)((char *)record + f->at);
 }
@@ -156,13 +156,13 @@ static inline unsigned *field_get_unsigned_pointer(const struct record_field *f,
     return (unsigned *)((char *)record + f->at);
 }
 /* call only for fields with VALUE_UNLESS */
-static inline bool *field_flag(const struct record_field *f, void *record)
+static inline bool *field_get_flag_in_record(const struct record_field *f, void *record)
 {
     return (bool *)((char *)record + f->flag);
 }
 
 /* Returns the number that stands for NULL. Not for fields with VALUE_NOT_NULL or VALUE_UNLESS. */
-static inline int64_t field_null_number(const struct record_field *f)
+static inline int64_t field_get_number_for_null(const struct record_field *f)
 {
     return f->null == VALUE_MINUS_ONE ? -1 : 0;
 }
@@ -174,15 +174,17 @@ static inline struct cell field_get(const struct record_field *f, const void *re
 {
     void *from = (void *)(uintptr_t)record; /* the cast is safe because the record is only read */
     if (field_is_text(f)) {
-        struct slice text = *field_text(f, from);
+        struct slice text = *field_get_text_in_record(f, from);
         return (struct cell){text.p != NULL ? CELL_TEXT : CELL_NULL, 0, text};
     }
     if (f->type == VALUE_WORD)
         return (struct cell){
             CELL_TEXT, 0, value_get_word_as_slice(f->words, *field_get_unsigned_pointer(f, from))};
-    int64_t n = f->type == VALUE_FLAG ? *((bool *)from + f->at) : *field_number(f, from);
-    bool null = f->null == VALUE_UNLESS ? !*field_flag(f, from)
-                                        : f->null != VALUE_NOT_NULL && n == field_null_number(f);
+    int64_t n =
+        f->type == VALUE_FLAG ? *((bool *)from + f->at) : *field_get_number_in_record(f, from);
+    bool null = f->null == VALUE_UNLESS
+                    ? !*field_get_flag_in_record(f, from)
+                    : f->null != VALUE_NOT_NULL && n == field_get_number_for_null(f);
     return (struct cell){null ? CELL_NULL : CELL_INT, null ? 0 : n, {NULL, 0}};
 }
 

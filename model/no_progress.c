@@ -10,7 +10,7 @@ void no_progress_open(struct no_progress *p, const struct hash_key *key)
         p->key = *key;
 }
 
-void no_progress_append_text(struct buf *b, unsigned times, bool failed)
+void no_progress_append_reason(struct buf *b, unsigned times, bool failed)
 {
     buf_printf(b, failed ? "failed %u times" : "the same result %u times in a row", times);
 }

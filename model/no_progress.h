@@ -81,6 +81,6 @@ struct no_progress_found no_progress_add_message(struct no_progress *p,
                                                  const struct no_progress_message *m,
                                                  const struct rpc *read);
 /* Appends a text such as "the same result 10 times in a row" or "failed 5 times". */
-void no_progress_append_text(struct buf *b, unsigned times, bool failed);
+void no_progress_append_reason(struct buf *b, unsigned times, bool failed);
 
 #endif

@@ -126,7 +126,7 @@ static struct operation *operations_add(struct operations *o, const struct call 
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-void operations_note_request(struct operations *o, struct call *c, const struct link *l)
+void operations_continue_with_request(struct operations *o, struct call *c, const struct link *l)
 {
     bool for_task = l->kind == LINK_FOR_TASK;
     if ((l->kind != LINK_RETRY && l->kind != LINK_TASK && !for_task) || c->origin != ROW_PEER ||
@@ -237,8 +237,8 @@ void operations_add_ended_call(struct operations *o, const struct call *c, const
     }
 }
 
-void operations_note_task_state(struct operations *o, enum row_direction direction, int64_t seq,
-                                int64_t t_us, const struct link *l)
+void operations_update_task_state(struct operations *o, enum row_direction direction, int64_t seq,
+                                  int64_t t_us, const struct link *l)
 {
     if (l->kind != LINK_TASK_STATE)
         return;

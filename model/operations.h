@@ -21,8 +21,8 @@
  *           an answer and the next request.
  * Owns      nothing: the last OPERATIONS_MAX operations of a session are kept. A request that
  *           continues an older operation counts as a call of its own.
- * Use       operations_note_request() for each request, operations_add_ended_call() for each call
- *           that has ended, operations_note_task_state() for notifications with a link.
+ * Use       operations_continue_with_request() for each request, operations_add_ended_call() for
+ *           each call that has ended, operations_update_task_state() for notifications with a link.
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_OPERATIONS_H
 #define MI_MODEL_OPERATIONS_H
@@ -57,12 +57,12 @@ static inline bool operations_are_full(const struct operations *o)
     return o->kept[o->n % OPERATIONS_MAX].is_new;
 }
 /* Handles a request: sets operation_seq of the request's call. */
-void operations_note_request(struct operations *o, struct call *c, const struct link *l);
+void operations_continue_with_request(struct operations *o, struct call *c, const struct link *l);
 /* Handles a call that has ended. */
 void operations_add_ended_call(struct operations *o, const struct call *c, const struct link *l);
 /* Handles a notification with the state of a task. */
-void operations_note_task_state(struct operations *o, enum row_direction direction, int64_t seq,
-                                int64_t t_us, const struct link *l);
+void operations_update_task_state(struct operations *o, enum row_direction direction, int64_t seq,
+                                  int64_t t_us, const struct link *l);
 /* Adds an operation that was read from its row. `method` and `target` are those of the operation's
  * first request. */
 void operations_add_stored_row(struct operations *o, const struct operation *op,

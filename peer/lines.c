@@ -115,7 +115,7 @@ int64_t lines_next_timeout_us(const struct lines *l)
     return l->refused.n > 0 && l->refused_us < until_us ? l->refused_us : until_us;
 }
 
-void lines_end_expired_waits(struct lines *l, int64_t now_us)
+void lines_handle_expired_timeouts(struct lines *l, int64_t now_us)
 {
     if (now_us < lines_next_timeout_us(l))
         return;

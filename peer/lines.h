@@ -37,11 +37,11 @@ MI_MUST bool lines_add_received_line(struct lines *l, struct slice line, bool la
                                      struct slice *ret);
 /* Returns the next result in *ret, or false if there is none. */
 MI_MUST bool lines_take_next_result(struct lines *l, struct slice *ret);
-/* Returns when lines_end_expired_waits() must be called; INT64_MAX: no line and no
+/* Returns when lines_handle_expired_timeouts() must be called; INT64_MAX: no line and no
  * error waits. */
 int64_t lines_next_timeout_us(const struct lines *l);
 /* Ends the wait of each line and each error whose time has passed. */
-void lines_end_expired_waits(struct lines *l, int64_t now_us);
+void lines_handle_expired_timeouts(struct lines *l, int64_t now_us);
 /* Ends the wait of every line and every error. Call this function when the server's output has
  * ended. */
 void lines_on_output_end(struct lines *l);

@@ -77,7 +77,7 @@ int live_open(struct live **ret, char *const *argv, const char *dir, struct buf 
     return 0;
 }
 
-void live_allow_proxy_exit_time(struct live *l)
+void live_wait_longer_for_proxy_exit(struct live *l)
 {
     l->follows_us = LIVE_PROXY_FOLLOWS_US;
 }
@@ -196,7 +196,7 @@ static enum line_result live_next_line(struct live *l, struct slice *ret)
         if (got == LINE_NEED_MORE && l->out < 0)
             lines_on_output_end(&l->read);
         else if (got == LINE_NEED_MORE)
-            lines_end_expired_waits(&l->read, clock_mono_us());
+            lines_handle_expired_timeouts(&l->read, clock_mono_us());
         return got == LINE_NEED_MORE && lines_take_next_result(&l->read, ret) ? LINE_READY : got;
     }
 }
@@ -257,7 +257,7 @@ void live_set_awaited_request(struct live *l, uint64_t id, struct slice method)
     lines_set_awaited_request(&l->read, id, method);
 }
 
-void live_append_end_text(const struct live *l, struct buf *b)
+void live_append_server_end_reason(const struct live *l, struct buf *b)
 {
     if (l->end == LIVE_RUNS) /* reading has ended with LIVE_TOO_LONG or LIVE_NO_MEMORY */
         buf_adds(b, "is not read any more");

@@ -7,7 +7,7 @@
  * End       LIVE_ENDED means one of two things, whichever event is noticed first. Either the server
  *           has exited and its output is read. Or the server has closed its stdout, or its stdin
  *           before it had read everything, and did not exit within LIVE_EXIT_FOLLOWS_US (after
- *           live_allow_proxy_exit_time(): LIVE_PROXY_FOLLOWS_US).
+ *           live_wait_longer_for_proxy_exit(): LIVE_PROXY_FOLLOWS_US).
  * Errors    the end of the server is reported as LIVE_ENDED, not as an error.
  * Blocks    live_receive_line() until the deadline, live_close() for the grace time; no other
  *           function blocks. SIGPIPE must be ignored. */
@@ -32,7 +32,7 @@ enum live_result {
     LIVE_LINE,
     LIVE_TIMEOUT,     /* until_us has passed */
     LIVE_INTERRUPTED, /* a signal handler has run, perhaps for a signal blocked since live_open() */
-    LIVE_ENDED,       /* the server cannot answer any more (see live_append_end_text()) */
+    LIVE_ENDED,       /* the server cannot answer any more (see live_append_server_end_reason()) */
     LIVE_TOO_LONG,    /* the server sent a line over LIVE_LINE_MAX */
     LIVE_NO_MEMORY,
 };
@@ -41,7 +41,7 @@ enum live_result {
  * MI_ENOMEM, or MI_EIO with a sentence in `error`. */
 MI_MUST int live_open(struct live **ret, char *const *argv, const char *dir, struct buf *error);
 /* Call this function if the server is a proxy of this program, which needs more time to exit. */
-void live_allow_proxy_exit_time(struct live *l);
+void live_wait_longer_for_proxy_exit(struct live *l);
 /* Queues a line, given without its newline; live_receive_line() writes it. Returns 0 or
  * MI_ENOMEM. */
 MI_MUST int live_send_line(struct live *l, struct slice line);
@@ -60,7 +60,7 @@ int64_t live_get_us_until_next_receive(const struct live *l);
 void live_set_awaited_request(struct live *l, uint64_t id, struct slice method);
 /* After LIVE_ENDED, LIVE_TOO_LONG or LIVE_NO_MEMORY: appends what the server did, such as "exited
  * with status 1", "was killed by signal 9" or "closed its output". */
-void live_append_end_text(const struct live *l, struct buf *b);
+void live_append_server_end_reason(const struct live *l, struct buf *b);
 /* Returns the number of bytes of all lines that were given to live_send_line(). */
 uint64_t live_count_sent_bytes(const struct live *l);
 /* After LIVE_ENDED: returns the number of bytes of the sent lines that the server has

@@ -94,7 +94,7 @@ static void on_kill_timer(struct ev_loop *loop, ev_timer *w, int revents)
     if (c->on_last_output != NULL && !c->on_last_output(c))
         child_arm_kill_timer(c, NOT_READ_S);
     else
-        child_note_output_ended(c);
+        child_set_output_ended(c);
 }
 
 static void on_exit_event(struct ev_loop *loop, ev_child *w, int revents)
@@ -166,7 +166,7 @@ void child_kill(struct child *c)
     child_arm_kill_timer(c, compute_half_of_grace_period(c));
 }
 
-void child_extend_grace(struct child *c, int64_t us, int64_t least_us)
+void child_extend_grace_period(struct child *c, int64_t us, int64_t least_us)
 {
     bool runs = ev_is_active(&c->kill_timer) || ev_is_pending(&c->kill_timer);
     if (!runs || c->state == CHILD_SIGKILL) /* no signal is scheduled, or SIGKILL was sent */
@@ -178,7 +178,7 @@ void child_extend_grace(struct child *c, int64_t us, int64_t least_us)
         c, in_s < compute_half_of_grace_period(c) ? in_s : compute_half_of_grace_period(c));
 }
 
-void child_note_output_ended(struct child *c)
+void child_set_output_ended(struct child *c)
 {
     c->output_ended = true;
     child_finish_if_done(c);

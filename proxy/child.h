@@ -4,7 +4,7 @@
  * Owns      the process, its group, and the watcher that reaps it. The three pipes belong to the
  *           caller of child_start().
  * States    FINISHED needs two facts: the process is reaped, and its stdout is read to the end
- *           (reported by child_note_output_ended()). An exit alone does not end the stream, so the
+ *           (reported by child_set_output_ended()). An exit alone does not end the stream, so the
  *           last output of a crashed server is still read.
  * Stopping  child_stop() sends SIGTERM to the group after half the grace time, and SIGKILL at its
  *           end. child_kill_descendants() kills the processes that are still in the group, and all
@@ -67,9 +67,9 @@ void child_kill(struct child *c);
 /* Call this function when this process, and perhaps the child, did not run for `us` microseconds:
  * the next signal is sent that much later, but not earlier than least_us from now. After SIGKILL
  * nothing changes. */
-void child_extend_grace(struct child *c, int64_t us, int64_t least_us);
+void child_extend_grace_period(struct child *c, int64_t us, int64_t least_us);
 /* Call this function when the child's stdout has been read to its end. */
-void child_note_output_ended(struct child *c);
+void child_set_output_ended(struct child *c);
 /* Call this function after the process is finished: sends SIGKILL to the rest of its group, and
  * SIGTERM to processes adopted from it. `spare`: see child_kill_descendants(). */
 void child_kill_leftovers(struct child *c, pid_t spare);

@@ -74,9 +74,9 @@ bool incidents_append_reason(const struct incidents *t, struct buf *b)
     return stderr_reason_append(&t->reason, b);
 }
 
-bool incidents_reason_is_final(const struct incidents *t)
+bool incidents_reason_will_recur(const struct incidents *t)
 {
-    return stderr_reason_is_final(&t->reason);
+    return stderr_reason_will_recur(&t->reason);
 }
 
 /* Fills in the fields that do not depend on the cause. The recorder adds the names of the server

@@ -54,7 +54,7 @@ void incidents_forget_stderr_reason(struct incidents *t);
  * false if it is only the last line. */
 bool incidents_append_reason(const struct incidents *t, struct buf *b);
 /* Returns true if the next process would end for the same reason. */
-bool incidents_reason_is_final(const struct incidents *t);
+bool incidents_reason_will_recur(const struct incidents *t);
 
 /* Records an event `asked` or `hang`: the server was silent at a deadline. question: seq of the
  * interposer's request to the server; 0: none. */

@@ -70,7 +70,7 @@ struct proxy {
 
 /* Starts a server process. Returns 0, or MI_EIO: then the error was logged, and exit_status and
  * start_error are set. */
-void server_process_before_exec(void *data); /* data: a struct proxy; see struct child */
+void server_process_announce_itself(void *data); /* data: a struct proxy; see struct child */
 MI_MUST int server_process_start(struct proxy *p, struct process_pipes *ret);
 void server_process_connect(struct proxy *p, struct process_pipes pipes);
 /* Appends a sentence, without a full stop, that says how the last process ended. */
@@ -127,7 +127,7 @@ enum liveness server_handle_silence_timeout(void *owner, const struct pending *q
 void server_handle_received_line(struct proxy *p);
 
 /* A callback of the session: the server answered the interposer's own request. */
-void server_handle_own_answer(void *owner, const struct rpc *m);
+void server_handle_answer_to_proxy(void *owner, const struct rpc *m);
 
 /* ---- pipes.c ---- */
 

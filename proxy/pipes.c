@@ -8,7 +8,7 @@
 bool pipes_watch_reading(struct proxy *p)
 {
     bool paused = relay_is_paused(&p->relay[ROW_S2C]);
-    return expire_pause_if_not_reading(&p->traffic, paused) && !paused;
+    return expire_set_server_not_reading(&p->traffic, paused) && !paused;
 }
 
 void pipes_read_and_flush(struct proxy *p)

@@ -165,7 +165,7 @@ static void sentence_add_system_call(struct buf *b, const struct postmortem_proc
     }
 }
 
-static void sentence_add_children(struct buf *b, const struct postmortem *pm)
+static void sentence_add_child_processes(struct buf *b, const struct postmortem *pm)
 {
     pid_t pid = pm->process[pm->chosen].p.pid;
     size_t n = 0;
@@ -213,5 +213,5 @@ void postmortem_append_sentence(struct buf *b, const struct postmortem *pm)
                    (double)pm->since_us / 1e6);
     if (pm->has_base && pm->helpers_us > 0)
         buf_printf(b, " (%.2f s of it in its child processes)", (double)pm->helpers_us / 1e6);
-    sentence_add_children(b, pm);
+    sentence_add_child_processes(b, pm);
 }

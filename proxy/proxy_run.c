@@ -224,7 +224,7 @@ static int open_recorder(struct proxy *p)
 }
 
 /* Records the event that distinguishes the sessions of `send` from others. */
-static void record_send_event(struct proxy *p)
+static void append_event_of_send_command(struct proxy *p)
 {
     struct buf detail = {0};
     struct json_out j = json_out_to(&detail);
@@ -274,7 +274,7 @@ static void run_with_server(struct proxy *p, struct stream in, struct stream out
 
 /* Answers each request with the reason why no server was started: most clients show the answer to
  * the user, but not our stderr. At a terminal no answer is needed: the user sees stderr. */
-static void run_without_server(struct proxy *p, struct stream in, struct stream out)
+static void serve_client_without_server(struct proxy *p, struct stream in, struct stream out)
 {
     server_handle_event(p, SERVER_EV_START_FAILED);
     if (isatty(in.fd))
@@ -364,7 +364,7 @@ static void open_traffic_and_relays(struct proxy *p)
     repeats_open(&p->traffic.repeats, p->cfg->on_repeat, p->cfg->repeat_window_us, &key);
     p->traffic.owner = p;
     p->traffic.on_silent = server_handle_silence_timeout;
-    p->traffic.on_own_answer = server_handle_own_answer;
+    p->traffic.on_own_answer = server_handle_answer_to_proxy;
     p->traffic.on_auth = on_missing_credentials;
     p->traffic.on_rule = on_broken_tools_rule;
     p->traffic.on_repeat = on_repeated_call;
@@ -401,7 +401,7 @@ int proxy_run(const struct proxy_config *cfg)
         proxy_refuse_requests("recording cannot begin; stderr of mcp-interposer has the reason");
         return PROXY_FAILED;
     }
-    record_send_event(&p);
+    append_event_of_send_command(&p);
     (void)process_adopt_orphans();
     /* libev's own allocator ends the program if memory runs out */
     ev_set_allocator(reserve_realloc);
@@ -423,7 +423,7 @@ int proxy_run(const struct proxy_config *cfg)
     if (started)
         run_with_server(&p, in, out, pipes);
     else
-        run_without_server(&p, in, out);
+        serve_client_without_server(&p, in, out);
     child_kill_descendants(&p.child, p.cfg->grace_us / 2, recorder_pid(p.recorder));
     recorder_set_server(p.recorder, NULL);
     close_session(&p);

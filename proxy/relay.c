@@ -61,7 +61,7 @@ static void watch_incomplete_line(struct relay *r)
         ev_timer_stop(r->loop, &r->unfinished_timer);
 }
 
-static void relay_on_unfinished_timer(struct ev_loop *loop, ev_timer *w, int revents)
+static void relay_on_incomplete_line_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)revents;
     struct relay *r = w->data;
@@ -98,7 +98,7 @@ void relay_pause(struct relay *r, enum relay_stop why, bool on)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-void relay_end_input(struct relay *r)
+void relay_handle_end_of_input(struct relay *r)
 {
     struct line line;
     if (relay_has_ended(r))
@@ -192,7 +192,7 @@ static void relay_on_no_memory_timer(struct ev_loop *loop, ev_timer *w, int reve
 /* ---- a turn ---------------------------------------------------------------------------------- */
 
 /* Reads until the pipe is empty, or enough has been read for one turn. */
-static void read_lines(struct relay *r)
+static void read_lines_from_pipe(struct relay *r)
 {
     size_t turn = 0;
     while (!relay_has_ended(r)) {
@@ -206,7 +206,7 @@ static void read_lines(struct relay *r)
         if (got == 0)
             return;
         if (got < 0) {
-            relay_end_input(r);
+            relay_handle_end_of_input(r);
             return;
         }
         r->read_at = ev_now(r->loop);
@@ -239,7 +239,7 @@ static void finish_reading_lines(struct relay *r)
 
 static void read_lines_and_finish(struct relay *r)
 {
-    read_lines(r);
+    read_lines_from_pipe(r);
     finish_reading_lines(r);
 }
 
@@ -302,7 +302,7 @@ void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls 
     ev_init(&r->read_watch, relay_on_readable);
     ev_init(&r->write_watch, relay_on_writable);
     ev_init(&r->closed_watch, relay_on_closed);
-    ev_init(&r->unfinished_timer, relay_on_unfinished_timer);
+    ev_init(&r->unfinished_timer, relay_on_incomplete_line_timer);
     ev_init(&r->starved_timer, relay_on_no_memory_timer);
     r->starved_timer.repeat = RELAY_RETRY_S;
     r->unfinished_s = RELAY_UNFINISHED_S;
@@ -361,7 +361,7 @@ void relay_close_output(struct relay *r)
     stream_close(&r->out);
 }
 
-void relay_watch_closing(struct relay *r)
+void relay_watch_for_closing(struct relay *r)
 {
     relay_start_or_stop_watch(r, &r->closed_watch, true);
 }
@@ -373,7 +373,7 @@ void relay_stop_writing(struct relay *r)
     relay_start_or_stop_watch(r, &r->closed_watch, false);
 }
 
-void relay_set_priority(struct relay *r, struct outbox *priority)
+void relay_set_priority_outbox(struct relay *r, struct outbox *priority)
 {
     r->priority = priority;
     r->priority_complete = false;

@@ -84,7 +84,8 @@ struct relay {
     /* relay_stop_writing() was called: nothing more is written, but `out` stays open */
     bool muted;
     ev_io read_watch, write_watch;
-    ev_io closed_watch; /* the watcher is active after relay_watch_closing(), while `out` is open */
+    /* the watcher is active after relay_watch_for_closing(), while `out` is open */
+    ev_io closed_watch;
     /* the timer is active while a line is incomplete, until that is reported */
     ev_timer unfinished_timer;
     double unfinished_s;    /* RELAY_UNFINISHED_S; shorter in tests */
@@ -108,17 +109,17 @@ void relay_set_output(struct relay *r, struct stream out);
 void relay_stop_reading(struct relay *r); /* reading ends for good; `closed` is not called */
 /* Acts as if the stream had ended: the rest of a line becomes the last line, and `closed` is
  * called. Does nothing after the end. */
-void relay_end_input(struct relay *r);
+void relay_handle_end_of_input(struct relay *r);
 void relay_close_output(struct relay *r); /* closes `out`: the peer sees the end of its input */
 /* `out` must be a pipe: from now on the relay notices at once that the reader has closed it, not
  * only at the next write. */
-void relay_watch_closing(struct relay *r);
+void relay_watch_for_closing(struct relay *r);
 /* Writes nothing more. `out` stays open until relay_close_output(), so that the bytes which the
  * peer did not read are counted when the peer has ended. */
 void relay_stop_writing(struct relay *r);
 /* Writes only `priority` until relay_mark_priority_complete() is called; then writes the rest of
  * `priority`, and the outbox after that. */
-void relay_set_priority(struct relay *r, struct outbox *priority);
+void relay_set_priority_outbox(struct relay *r, struct outbox *priority);
 void relay_mark_priority_complete(struct relay *r);
 /* Reads the bytes that are available now, at most RELAY_TURN, even if too many bytes are unsent.
  * Reads nothing while RELAY_HELD is set. Call this function before reading stops, and before a

@@ -17,7 +17,7 @@
 
 /* Answers a request with an error, because two processes have ended while the request was pending.
  * Writes an escalation. */
-static void answer_crashing_request(struct proxy *p, struct pending *q, const char *why)
+static void reject_crashing_request(struct proxy *p, struct pending *q, const char *why)
 {
     struct buf text = {0}, name = {0};
     buf_printf(&text,
@@ -55,7 +55,7 @@ static void answer_or_mark_pending_requests(struct proxy *p)
             q->written_at = PENDING_NOT_STAGED;
             p->resends |= q->resend == RESEND_WAITS;
         } else if (result == RESEND_ENDED_TWO) {
-            answer_crashing_request(p, q, text);
+            reject_crashing_request(p, q, text);
         } else {
             answer_request_of_ended_server(t, q, CALL_SERVER_GONE,
                                            server_cause_name(p->machine.cause), text);
@@ -98,7 +98,7 @@ void restart_answer_or_keep_requests(struct proxy *p)
     timers_begin_new_process(&t->timers, t->open[ROW_C2S].open.oldest,
                              recorder_now_us(p->recorder));
     relay_stop_reading(&p->relay[ROW_S2C]);
-    relay_end_input(&p->server_stderr);
+    relay_handle_end_of_input(&p->server_stderr);
     relay_close_output(&p->relay[ROW_C2S]);
     child_kill_leftovers(&p->child, recorder_pid(p->recorder));
     unsigned attempt = server_state_count_recent_restarts(&p->machine, clock_mono_us());
@@ -147,8 +147,8 @@ static void resend_requests(struct proxy *p)
     uint64_t before = p->handshake_box.staged;
     for (const struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next)
         before += request_should_be_sent_now(q, next) ? q->text.n + 1 : 0;
-    outbox_count_bytes_of_other_queue(&t->out[ROW_C2S], before);
-    repeats_shift_positions(&t->repeats, before);
+    outbox_add_bytes_of_other_queue(&t->out[ROW_C2S], before);
+    repeats_shift_written_offsets(&t->repeats, before);
     for (struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next) {
         if (q->written_at != PENDING_NOT_STAGED) {
             /* the request is in the outbox, which is written after `before` bytes */
@@ -159,19 +159,19 @@ static void resend_requests(struct proxy *p)
             break;
         }
     }
-    timers_note_restaged_request(&t->timers, t->open[ROW_C2S].open.oldest);
+    timers_handle_restaged_request(&t->timers, t->open[ROW_C2S].open.oldest);
 }
 
 void restart_resend_next_request(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     struct pending *next = p->resends ? resend_find_next(&t->open[ROW_C2S].open) : NULL;
-    if (next == NULL || !server_state_gets_requests(&p->machine))
+    if (next == NULL || !server_state_accepts_requests(&p->machine))
         return;
     if (resend_request(p, next, &t->out[ROW_C2S]) < 0)
         /* discarding the outbox ends the process, and pending requests get errors */
         outbox_discard_after_error(&t->out[ROW_C2S]);
-    timers_note_restaged_request(&t->timers, t->open[ROW_C2S].open.oldest);
+    timers_handle_restaged_request(&t->timers, t->open[ROW_C2S].open.oldest);
 }
 
 void restart_send_pending_requests(struct proxy *p)
@@ -204,7 +204,7 @@ enum server_event restart_start_next_process(struct proxy *p)
     if (server_process_start(p, &pipes) < 0)
         return SERVER_EV_START_FAILED;
     server_process_connect(p, pipes);
-    relay_set_priority(&p->relay[ROW_C2S], &p->handshake_box);
+    relay_set_priority_outbox(&p->relay[ROW_C2S], &p->handshake_box);
     if (handshake_write_initialize_request(&p->traffic.handshake, &b)) {
         bool sent =
             message_record_and_stage(&p->traffic, ROW_C2S, &p->handshake_box, buf_slice(&b)) != 0;

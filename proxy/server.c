@@ -55,7 +55,7 @@ static void reject_unread_requests(struct proxy *p)
     buf_printf(&why, "the server %s closed its stdin before it answered", p->cfg->name);
     for (struct pending *q = p->traffic.open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
         next = q->next;
-        if (!request_was_read(q, read) || q->written_at > read)
+        if (!request_was_read_by_server(q, read) || q->written_at > read)
             answer_request_of_ended_server(&p->traffic, q, CALL_SERVER_GONE,
                                            server_cause_name(SERVER_CAUSE_CLOSED), buf_str(&why));
     }
@@ -83,7 +83,7 @@ static void give_up_restart(struct proxy *p, struct buf *why)
             n == 1 ? "" : "s");
     incidents_escalate_crash_loop(
         &p->incidents, buf_str(why),
-        q != NULL && request_was_read(q, server_process_count_read_bytes(p)) ? q : NULL);
+        q != NULL && request_was_read_by_server(q, server_process_count_read_bytes(p)) ? q : NULL);
 }
 
 static void end_session(struct proxy *p, bool gives_up)
@@ -115,7 +115,7 @@ static void end_session(struct proxy *p, bool gives_up)
     relay_stop_reading(&p->relay[ROW_S2C]);
 }
 
-static void carry_out_actions(struct proxy *p, unsigned todo)
+static void carry_out_state_actions(struct proxy *p, unsigned todo)
 {
     if (todo & SERVER_DO_ASK)
         silence_ask_if_server_is_alive(p);
@@ -183,7 +183,7 @@ static void set_state_timer(struct proxy *p, int64_t now_us)
 void server_extend_timers(struct proxy *p)
 {
     int64_t now_us = clock_mono_us();
-    server_state_extend_wait(&p->machine, now_us);
+    server_state_extend_deadline(&p->machine, now_us);
     set_state_timer(p, now_us);
 }
 
@@ -222,7 +222,7 @@ MI_MUST static unsigned apply_event_to_state(struct proxy *p, enum server_event 
 
 void server_handle_event(struct proxy *p, enum server_event e)
 {
-    carry_out_actions(p, apply_event_to_state(p, e));
+    carry_out_state_actions(p, apply_event_to_state(p, e));
 }
 
 void server_handle_received_line(struct proxy *p)
@@ -232,7 +232,7 @@ void server_handle_received_line(struct proxy *p)
         return;
     server_handle_event(p, SERVER_EV_HEARD);
     if (asked)
-        silence_report_end_by_message(p);
+        silence_report_server_message(p);
 }
 
 /* Called when the time limit of a state in which the server is in doubt has passed. */
@@ -263,7 +263,7 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
     if (p->machine.state != before)
         return; /* the server's output has changed the state, and the new state has set its timer */
     if (relay_is_paused(&p->relay[ROW_S2C]))
-        server_state_extend_wait(&p->machine, clock_mono_us());
+        server_state_extend_deadline(&p->machine, clock_mono_us());
     if (server_state_missed_deadline(&p->machine)) {
         handle_timeout_of_doubted_server(p);
         if (p->machine.state == before)
@@ -282,7 +282,7 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
                  p->cfg->name);
     if ((todo & SERVER_DO_FINISH) && unread > 0)
         log_warn("the client did not read the last answers: bytes=%zu", unread);
-    carry_out_actions(p, todo);
+    carry_out_state_actions(p, todo);
 }
 
 /* Returns true if a client that has closed its output still awaits answers, as in `echo REQUEST |
@@ -341,7 +341,7 @@ enum liveness server_handle_silence_timeout(void *owner, const struct pending *q
     return silence_explain_timeout(p, before, why);
 }
 
-void server_handle_own_answer(void *owner, const struct rpc *m)
+void server_handle_answer_to_proxy(void *owner, const struct rpc *m)
 {
     struct proxy *p = owner;
     struct handshake *h = &p->traffic.handshake;
@@ -357,7 +357,7 @@ void server_handle_own_answer(void *owner, const struct rpc *m)
         journal_append_event(p->journal, "restart-changed", NULL);
         p->exit_status = PROXY_FAILED;
     }
-    carry_out_actions(p, todo);
+    carry_out_state_actions(p, todo);
     buf_close(&why);
 }
 
@@ -365,7 +365,7 @@ void server_on_output_closed(struct proxy *p)
 {
     invalid_line_on_output_ended(&p->traffic);
     server_handle_event(p, SERVER_EV_OUTPUT_CLOSED);
-    child_note_output_ended(&p->child);
+    child_set_output_ended(&p->child);
 }
 
 static void on_server_exit(struct child *c)
@@ -404,7 +404,7 @@ static bool on_server_last_output(struct child *c)
     pipes_read_and_flush(p);
     if (relay_is_paused(&p->relay[ROW_S2C]))
         return p->machine.state != SERVER_EXITED && p->machine.state != SERVER_KILLED;
-    relay_end_input(&p->relay[ROW_S2C]);
+    relay_handle_end_of_input(&p->relay[ROW_S2C]);
     return true;
 }
 
@@ -414,7 +414,7 @@ static void on_server_finished(struct child *c)
     for (int i = 0; i < LAST_READS && !relay_has_ended(&p->server_stderr); i++)
         relay_read_available_bytes(&p->server_stderr); /* stderr often says why the server ended */
     p->machine.cannot_start = child_exit_status(c) != 0 && p->traffic.server_answers == 0 &&
-                              incidents_reason_is_final(&p->incidents);
+                              incidents_reason_will_recur(&p->incidents);
     /* The child that exited earlier may have been only a launcher. Now no process has the output
      * open, so the server has exited as well. */
     server_handle_event(p, SERVER_EV_EXITED);
@@ -427,7 +427,7 @@ void server_open(struct proxy *p, const sigset_t *mask)
 {
     child_open(&p->child, p->loop, p->cfg->grace_us, mask);
     p->child.data = p;
-    p->child.before_exec = server_process_before_exec;
+    p->child.before_exec = server_process_announce_itself;
     p->child.on_exit = on_server_exit;
     p->child.on_kill = on_server_signalled;
     p->child.on_last_output = on_server_last_output;

@@ -17,7 +17,7 @@
 
 /* Appends the number of directories in PATH, and the first directories: they show whether PATH
  * comes from a shell or from a desktop. */
-static void append_path_summary(struct buf *b)
+static void append_summary_of_path_variable(struct buf *b)
 {
     const char *path = getenv("PATH");
     size_t n = path != NULL ? strlen(path) : 0, directories = 1;
@@ -58,7 +58,7 @@ static void set_start_error(struct proxy *p, const char *server, int e)
                    e == EACCES || e == ENOEXEC ? "; name an executable file" : "");
     p->start_error_short = b->n;
     if (by_path)
-        append_path_summary(b);
+        append_summary_of_path_variable(b);
     if (b->failed)
         buf_clear(b);
     p->start_error_short = size_min(p->start_error_short, b->n);
@@ -67,7 +67,7 @@ static void set_start_error(struct proxy *p, const char *server, int e)
 
 /* The process tells who it is before it executes the server's program. If the proxy is killed
  * during the start, what the program has started can still be found and ended. */
-void server_process_before_exec(void *data)
+void server_process_announce_itself(void *data)
 {
     struct proxy *p = data;
     describe_running_server(&p->running, getpid(), getpgrp());
@@ -78,7 +78,7 @@ int server_process_start(struct proxy *p, struct process_pipes *ret)
 {
     if (p->running.pid == 0) {
         /* read only once: getppid() changes when our parent exits */
-        describe_running_self(&p->running);
+        running_describe_own_process(&p->running);
         recorder_record_processes(p->recorder, &p->running);
     }
     if (child_start(&p->child, p->cfg->argv, ret) < 0) {
@@ -100,7 +100,7 @@ void server_process_connect(struct proxy *p, struct process_pipes pipes)
     incidents_forget_stderr_reason(&p->incidents);
     silence_on_new_process(p);
     relay_set_output(&p->relay[ROW_C2S], stream_take_over_fd(pipes.in));
-    relay_watch_closing(&p->relay[ROW_C2S]);
+    relay_watch_for_closing(&p->relay[ROW_C2S]);
     relay_set_input(&p->relay[ROW_S2C], stream_take_over_fd(pipes.out));
     relay_set_input(&p->server_stderr, stream_take_over_fd(pipes.err));
 }

@@ -67,8 +67,8 @@ struct cell {
              [SERVER_EV_CLIENT_WAITS] = {SERVER_STOPPING, 0, 0, CLIENT_CLOSED},                    \
              [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT, 0, CLIENT_CLOSED},    \
              [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT, 0, SIGNAL}
-/* The client closed its output and awaits answers. must_kill_now() decides whether a signal leads
- * to KILL. */
+/* The client closed its output and awaits answers. must_kill_server_now() decides whether a signal
+ * leads to KILL. */
 #define DRAIN_ENDS                                                                                 \
     WE_FAIL, [SERVER_EV_ANSWERED] = {SERVER_STOPPING, STOP, STOPPED},                              \
              [SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},                                   \
@@ -291,7 +291,7 @@ static void set_end_reason(struct server_machine *s, enum server_reason reason)
 
 /* Returns true if the server must get SIGTERM at once: a client that sends a signal after half the
  * grace time will soon send SIGKILL. */
-static bool must_kill_now(const struct server_machine *s, int64_t now_us)
+static bool must_kill_server_now(const struct server_machine *s, int64_t now_us)
 {
     return now_us - s->drain_since_us >= s->grace_us / 2;
 }
@@ -304,7 +304,7 @@ bool server_state_has_time_limit(const struct server_machine *s)
 }
 
 /* Called when a state is entered: sets the time before which TIMEOUT changes nothing. */
-static void set_state_due_time(struct server_machine *s, enum server_event e, int64_t now_us)
+static void set_state_deadline(struct server_machine *s, enum server_event e, int64_t now_us)
 {
     if (e == SERVER_EV_INITIALIZE_SENT)
         s->due_us = now_us + s->initialize_us;
@@ -329,7 +329,7 @@ static struct cell find_transition(const struct server_machine *s, enum server_e
         return (struct cell){SERVER_FLUSHING, GIVE_UP | END_SESSION, 0, 0};
     if (e == SERVER_EV_TIMEOUT && server_state_has_time_limit(s) && now_us < s->due_us)
         return (struct cell){0};
-    if (server_state_is_draining(s) && e == SERVER_EV_SIGNAL && !must_kill_now(s, now_us))
+    if (server_state_is_draining(s) && e == SERVER_EV_SIGNAL && !must_kill_server_now(s, now_us))
         c.todo &= ~(unsigned)KILL;
     return c;
 }
@@ -353,7 +353,7 @@ unsigned server_state_apply_event(struct server_machine *s, enum server_event e,
     if (server_state_is_draining(s) && !was_draining)
         s->drain_since_us = now_us;
     if (from != c.to)
-        set_state_due_time(s, e, now_us);
+        set_state_deadline(s, e, now_us);
     if (c.to == SERVER_BACKOFF)
         count_restart_and_set_backoff(s, now_us);
     if (from != c.to)
@@ -391,7 +391,7 @@ int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us)
     }
 }
 
-void server_state_extend_wait(struct server_machine *s, int64_t now_us)
+void server_state_extend_deadline(struct server_machine *s, int64_t now_us)
 {
     if (s->state == SERVER_ASKED)
         s->due_us = now_us + s->grace_us;
@@ -435,7 +435,7 @@ bool server_state_missed_deadline(const struct server_machine *s)
     return s->state == SERVER_ASKED || s->state == SERVER_AT_WORK || s->state == SERVER_PREPARING;
 }
 
-bool server_state_gets_requests(const struct server_machine *s)
+bool server_state_accepts_requests(const struct server_machine *s)
 {
     return s->state == SERVER_RUNNING || s->state == SERVER_DRAINING ||
            s->state == SERVER_SHUTDOWN || server_state_missed_deadline(s);

@@ -188,7 +188,7 @@ int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 
 /* Restarts the deadlines of a repeated initialize and of the answer to a liveness ping. Call this
  * function if the proxy did not read the server's output, or the server got no processor. */
-void server_state_extend_wait(struct server_machine *s, int64_t now_us);
+void server_state_extend_deadline(struct server_machine *s, int64_t now_us);
 /* Call this function if this process did not run for `us` microseconds: moves the deadlines of a
  * repeated initialize and of a liveness ping by `us`. After that, no such deadline is earlier than
  * least_us from now. */
@@ -201,7 +201,7 @@ bool server_state_has_time_limit(const struct server_machine *s);
  * are for the restarted server. */
 bool server_state_pauses_client(const struct server_machine *s);
 /* True if the process is initialized and reads its stdin. */
-bool server_state_gets_requests(const struct server_machine *s);
+bool server_state_accepts_requests(const struct server_machine *s);
 /* True if the client has closed its output and awaits answers. */
 bool server_state_is_draining(const struct server_machine *s);
 /* True if the server was silent past a deadline. Then its next message must be reported as

@@ -95,8 +95,8 @@ static struct slice slice_of_buf_unless_failed(const struct buf *b, struct slice
     return from.p != NULL && !b->failed ? buf_slice(b) : (struct slice){0};
 }
 
-static void remember_request(struct proxy *p, const struct pending *q, int64_t waited_us,
-                             struct slice what)
+static void remember_unanswered_request(struct proxy *p, const struct pending *q, int64_t waited_us,
+                                        struct slice what)
 {
     struct silence *s = &p->silence;
     replace_buf_content(&s->method, q->method);
@@ -228,7 +228,7 @@ bool silence_handle_timeout(struct proxy *p, const struct pending *q, int64_t wa
     if (l == LIVENESS_SLOW)
         return false;
     if (p->machine.state != SERVER_ASKED)
-        remember_request(p, q, waited_us, buf_slice(why));
+        remember_unanswered_request(p, q, waited_us, buf_slice(why));
     *ret = convert_liveness_to_event(l);
     return true;
 }
@@ -278,7 +278,7 @@ bool silence_was_ended_by_message(const struct proxy *p)
            p->silence.messages != p->traffic.timers.server_messages;
 }
 
-void silence_report_end_by_message(struct proxy *p)
+void silence_report_server_message(struct proxy *p)
 {
     struct silence *s = &p->silence;
     buf_printf(&s->found, "; it was asked whether it is alive, and sent a message after %.1f s",

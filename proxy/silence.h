@@ -57,7 +57,7 @@ bool silence_was_ended_by_message(const struct proxy *p);
  * Returns LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT if the server gets more time. */
 enum liveness silence_judge_probed_server(const struct proxy *p);
 /* Records and escalates that the server was asked whether it lives, and sent a message. */
-void silence_report_end_by_message(struct proxy *p);
+void silence_report_server_message(struct proxy *p);
 /* Records and escalates that the server is silent, but its processes work. */
 void silence_report_working_server(struct proxy *p);
 

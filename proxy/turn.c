@@ -88,7 +88,7 @@ static void on_turn_start(struct ev_loop *loop, ev_check *w, int revents)
     log_info("this process did not run for %.1f s", (double)us / 1e6);
     bool fair = timers_skip_stalled_time(&p->traffic.timers, us, recorder_now_us(p->recorder));
     server_skip_stalled_time(p, us, fair ? TIMERS_FAIR_US : 0);
-    child_extend_grace(&p->child, us, fair ? TIMERS_FAIR_US : 0);
+    child_extend_grace_period(&p->child, us, fair ? TIMERS_FAIR_US : 0);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */

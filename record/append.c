@@ -26,7 +26,7 @@ static bool kind_is_metadata(uint32_t kind)
     return kind == ENTRY_UPDATE || kind == ENTRY_RUNNING;
 }
 
-static struct ring_head read_waiting_entry_head(const struct recorder *r, size_t at)
+static struct ring_head read_waiting_entry_header(const struct recorder *r, size_t at)
 {
     struct ring_head h;
     memcpy(&h, r->waiting.p + at, sizeof h);
@@ -41,21 +41,21 @@ void append_drop_waiting_messages(struct recorder *r)
     uint64_t messages = 0;
     struct ring_head h;
     for (size_t at = r->moved_n; at < r->waiting.n; at += sizeof h + h.n) {
-        h = read_waiting_entry_head(r, at);
+        h = read_waiting_entry_header(r, at);
         messages += h.kind == ENTRY_MESSAGE;
         if (kind_is_metadata(h.kind) && kept.n + sizeof h + h.n <= KEPT_MAX)
             buf_add(&kept, r->waiting.p + at, sizeof h + h.n);
     }
     if (!r->losing)
         log_warn("messages are not recorded: %s",
-                 bound_lowers_ring_limit(r)
+                 bound_has_lowered_ring_limit(r)
                      ? "the vault cannot be written, and the messages that wait in "
                        "memory have reached --max-waiting"
                  : ring_count_unread_bytes(&r->ring) > 0
                      ? "the recorder process is behind, and the journal in "
                        "memory is full"
                      : "the system has no memory for the journal");
-    if (!r->losing && bound_lowers_ring_limit(r))
+    if (!r->losing && bound_has_lowered_ring_limit(r))
         bound_escalate_lost_messages(r);
     if (!r->losing)
         r->full_at = ring_count_unread_bytes(&r->ring);
@@ -156,7 +156,7 @@ static bool report_lost_messages(struct recorder *r)
 void append_final_lost_report(struct recorder *r)
 {
     struct entry e = {.kind = ENTRY_LOST, .lost = r->lost};
-    if (r->lost.n > 0 && bound_append_entry(r, &e)) {
+    if (r->lost.n > 0 && bound_append_entry_beyond_limit(r, &e)) {
         log_error("some messages were not recorded: lost=%llu", (unsigned long long)r->lost.n);
         r->lost = (struct lost_messages){0};
     }
@@ -167,7 +167,7 @@ bool append_waiting_entries(struct recorder *r)
     if ((r->losing || r->lost.n > 0) && !report_lost_messages(r))
         return false;
     while (r->moved_n < r->waiting.n) {
-        struct ring_head h = read_waiting_entry_head(r, r->moved_n);
+        struct ring_head h = read_waiting_entry_header(r, r->moved_n);
         if (!put_waiting_entry_into_ring(r, h, r->waiting.p + r->moved_n + sizeof h))
             return false;
         r->moved_n += sizeof h + h.n;
@@ -244,7 +244,7 @@ static void append_event(void *owner, const char *kind, const char *detail)
     append_entry(owner, &e);
 }
 
-static void append_added_rules(void *owner, uint64_t seq, breaches rules)
+static void append_breached_rules(void *owner, uint64_t seq, breaches rules)
 {
     append_entry(owner, &(struct entry){.kind = ENTRY_RULES, .added = {seq, rules}});
 }
@@ -306,7 +306,7 @@ void append_open_journal(struct recorder *r)
         .append = append_message,
         .answer = append_answer,
         .event = append_event,
-        .add_rules = append_added_rules,
+        .add_rules = append_breached_rules,
         .update = append_update,
         .log = append_invocation,
         .want_previous_tools = request_previous_tools,

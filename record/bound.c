@@ -28,12 +28,12 @@ void bound_update_limit(struct recorder *r)
     r->ring.limit = room < r->limit ? room : r->limit;
 }
 
-bool bound_lowers_ring_limit(const struct recorder *r)
+bool bound_has_lowered_ring_limit(const struct recorder *r)
 {
     return r->ring.limit < r->limit;
 }
 
-bool bound_append_entry(struct recorder *r, const struct entry *e)
+bool bound_append_entry_beyond_limit(struct recorder *r, const struct entry *e)
 {
     uint64_t limit = r->ring.limit;
     size_t n = form_size_of_entry(e);
@@ -63,6 +63,6 @@ void bound_escalate_lost_messages(struct recorder *r)
             .look = slice_of(
                 "`mcp-interposer doctor` names the journals whose messages are not stored yet."),
         }};
-    if (!bound_append_entry(r, &e))
+    if (!bound_append_entry_beyond_limit(r, &e))
         log_debug("out of memory: no escalation is written");
 }

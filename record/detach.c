@@ -32,7 +32,7 @@ void detach_process(const int *fds, size_t n)
     for (size_t i = 0; i < MI_COUNT(ignored); i++)
         signal(ignored[i], SIG_IGN);
     setsid();
-    int null = file_open_null();
+    int null = file_open_dev_null();
     for (int i = 0; i <= 2 && null >= 0; i++)
         dup2(null, i);
     renumber_and_keep_descriptors(fds, n);

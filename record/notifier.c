@@ -109,7 +109,7 @@ struct dispatcher {
     size_t queue_n;
 };
 
-static void send_output(const char *p, size_t n)
+static void send_output_to_proxy(const char *p, size_t n)
 {
     /* the output is dropped if the proxy does not read the pipe */
     (void)channel_send(DETACH_FD, p, n);
@@ -126,7 +126,7 @@ static void send_warning(const char *fmt, ...)
     va_end(args);
     n += more < (int)sizeof text - n - 1 ? more : (int)sizeof text - n - 2;
     text[n++] = '\n';
-    send_output(text, (size_t)n);
+    send_output_to_proxy(text, (size_t)n);
 }
 
 static int count_running_jobs(const struct dispatcher *c)
@@ -183,7 +183,7 @@ static void start_waiting_commands(struct dispatcher *c)
     c->queue_n -= n;
 }
 
-static void warn_about_exit(int status)
+static void warn_about_command_exit(int status)
 {
     if (WIFSIGNALED(status))
         send_warning("was killed by signal %d", WTERMSIG(status));
@@ -198,7 +198,7 @@ static void reap_jobs(struct dispatcher *c)
         for (size_t i = 0; i < JOBS; i++)
             if (c->job[i].group == pid) {
                 c->job[i].reaped = true;
-                warn_about_exit(status);
+                warn_about_command_exit(status);
             }
     for (size_t i = 0; i < JOBS; i++)
         if (c->job[i].reaped && kill(-c->job[i].group, 0) != 0)
@@ -264,7 +264,7 @@ static void forward_command_output(struct dispatcher *c)
     if (c->passed > OUTPUT_MAX)
         send_warning("printed too much output; the rest is dropped");
     else
-        send_output(text, (size_t)n);
+        send_output_to_proxy(text, (size_t)n);
 }
 
 /* Kills processes that left the process group of their command. They are our children, because this
@@ -284,7 +284,7 @@ static void kill_stray_processes(void)
     }
 }
 
-static void notifier_on_child(int number)
+static void notifier_on_child_exit(int number)
 {
     (void)number; /* nothing to do: the signal has ended the wait */
 }
@@ -293,7 +293,7 @@ static int open_dispatcher(struct dispatcher *c)
 {
     int fd[2];
     sigset_t child;
-    const struct sigaction wake = {.sa_handler = notifier_on_child};
+    const struct sigaction wake = {.sa_handler = notifier_on_child_exit};
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, &c->blocked);

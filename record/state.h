@@ -112,9 +112,9 @@ void append_drop_waiting_messages(struct recorder *r);
  * of entries. */
 void bound_update_limit(struct recorder *r);
 /* Whether --max-waiting makes the ring's limit lower. */
-bool bound_lowers_ring_limit(const struct recorder *r);
+bool bound_has_lowered_ring_limit(const struct recorder *r);
 /* Adds a short entry beyond the ring's limit. Returns false if there is no memory. */
-bool bound_append_entry(struct recorder *r, const struct entry *e);
+bool bound_append_entry_beyond_limit(struct recorder *r, const struct entry *e);
 /* Writes an escalation: messages are lost because --max-waiting is reached. */
 void bound_escalate_lost_messages(struct recorder *r);
 

@@ -175,7 +175,7 @@ static void start_process_after_delay(struct worker *w, int64_t us)
     ev_timer_start(w->loop, &w->start_timer);
 }
 
-static void start_process_or_schedule(struct worker *w)
+static void start_process_now_or_later(struct worker *w)
 {
     int64_t us = worker_compute_restart_delay(w, clock_mono_us());
     if (us > 0 || start_process(w) < 0)
@@ -201,7 +201,7 @@ static void handle_worker_exit(struct worker *w, int status)
     else if (WEXITSTATUS(status) != EX_TEMPFAIL)
         log_warn("the recorder process exited, starting another: status=%d", WEXITSTATUS(status));
     if (w->loop != NULL)
-        start_process_or_schedule(w);
+        start_process_now_or_later(w);
 }
 
 /* Reaps the recorder process without libev, because libev's loop would reap all children. */
@@ -221,7 +221,7 @@ static void worker_on_control(struct ev_loop *loop, ev_io *watch, int revents)
     read_worker_reports(watch->data);
 }
 
-static void worker_on_text(struct ev_loop *loop, ev_io *watch, int revents)
+static void worker_on_stderr(struct ev_loop *loop, ev_io *watch, int revents)
 {
     (void)loop, (void)revents;
     read_worker_text(watch->data);
@@ -238,7 +238,7 @@ static void worker_on_start_timer(struct ev_loop *loop, ev_timer *watch, int rev
     (void)loop, (void)revents;
     struct worker *w = watch->data;
     if (start_process(w) < 0)
-        start_process_or_schedule(w);
+        start_process_now_or_later(w);
 }
 
 /* ---- the interface -------------------------------------------------------------------------- */
@@ -249,7 +249,7 @@ void worker_open(struct worker *w, const struct process_config *cfg)
     w->control = w->text = -1;
     w->gone_since_us = clock_mono_us();
     ev_init(&w->control_watch, worker_on_control);
-    ev_init(&w->text_watch, worker_on_text);
+    ev_init(&w->text_watch, worker_on_stderr);
     ev_init(&w->exit_watch, worker_on_exit);
     ev_init(&w->start_timer, worker_on_start_timer);
     w->control_watch.data = w->text_watch.data = w->exit_watch.data = w->start_timer.data = w;

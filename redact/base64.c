@@ -106,7 +106,7 @@ bool redact_blob_is_text(struct slice raw)
     return raw.n >= 4;
 }
 
-bool redact_blob(struct redact *r, struct slice s, int level)
+bool redact_base64_text(struct redact *r, struct slice s, int level)
 {
     struct buf bytes = {0}, clean = {0}, again = {0};
     size_t first = r->edit_n;

@@ -74,7 +74,7 @@ struct place {
     size_t raw, plain;
 };
 
-static void edit_advance_position(struct place *at, struct slice raw, size_t plain)
+static void edit_find_raw_position(struct place *at, struct slice raw, size_t plain)
 {
     const char *end = raw.p + raw.n;
     while (at->plain < plain && at->raw < raw.n) {
@@ -120,8 +120,8 @@ static void escape_edit_text(struct redact *r, struct edit *e)
     e->text_n = r->texts.n - at;
 }
 
-void edit_map_to_containing_text(struct redact *r, size_t first, struct slice raw, size_t base,
-                                 bool escaped)
+void edit_move_to_outer_text(struct redact *r, size_t first, struct slice raw, size_t base,
+                             bool escaped)
 {
     struct place at = {0};
     if (r->texts.failed)
@@ -129,9 +129,9 @@ void edit_map_to_containing_text(struct redact *r, size_t first, struct slice ra
     for (size_t i = first; i < r->edit_n; i++) {
         struct edit *e = &r->edit[i];
         if (escaped) {
-            edit_advance_position(&at, raw, e->from);
+            edit_find_raw_position(&at, raw, e->from);
             e->from = at.raw;
-            edit_advance_position(&at, raw, e->to);
+            edit_find_raw_position(&at, raw, e->to);
             e->to = at.raw;
         }
         e->from += base;

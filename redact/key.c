@@ -72,7 +72,7 @@ static void make_key_name(struct slice name, struct key_name *ret)
 
 /* ---- rules -------------------------------------------------------------------------------- */
 
-static bool name_ends_with_rule(const struct key_name *k, const struct key_rule *r)
+static bool name_matches_rule_ending(const struct key_name *k, const struct key_rule *r)
 {
     size_t n = strlen(r->end);
     if (n > k->n || memcmp(k->p + k->n - n, r->end, n) != 0)
@@ -86,7 +86,7 @@ static const struct key_rule *find_rule_in_table(const struct key_rule *table,
                                                  const struct key_name *k)
 {
     for (const struct key_rule *r = table; r->end != NULL; r++)
-        if (name_ends_with_rule(k, r))
+        if (name_matches_rule_ending(k, r))
             return r;
     return NULL;
 }
@@ -104,7 +104,7 @@ static const struct key_rule *find_secret_rule(const struct keys *keys, const st
         return NULL;
     for (unsigned i = keys->first[get_rule_bucket_of_ending(k->p + k->n)]; i != 0;
          i = keys->next[i - 1])
-        if (name_ends_with_rule(k, &key_secrets[i - 1]))
+        if (name_matches_rule_ending(k, &key_secrets[i - 1]))
             return &key_secrets[i - 1];
     return NULL;
 }
@@ -156,7 +156,7 @@ static bool key_name_drop_digits(struct key_name *k)
 
 const struct key_rule *key_find_rule(const struct keys *keys, struct slice name)
 {
-    if (!key_may_match(keys, name.p, name.p + name.n))
+    if (!key_name_may_match_rule(keys, name.p, name.p + name.n))
         return NULL;
     struct key_name k;
     make_key_name(name, &k);
@@ -168,8 +168,8 @@ const struct key_rule *key_find_rule(const struct keys *keys, struct slice name)
     return r;
 }
 
-static const struct key_rule *find_rule_in_form_keys(const struct keys *keys, struct slice name,
-                                                     bool exact)
+static const struct key_rule *find_rule_for_form_field(const struct keys *keys, struct slice name,
+                                                       bool exact)
 {
     struct key_name k;
     make_key_name(name, &k);
@@ -183,12 +183,12 @@ static const struct key_rule *find_rule_in_form_keys(const struct keys *keys, st
 const struct key_rule *key_find_form_field_rule(const struct keys *keys, struct slice name)
 {
     const struct key_rule *r = key_find_rule(keys, name);
-    return r != NULL ? r : find_rule_in_form_keys(keys, name, false);
+    return r != NULL ? r : find_rule_for_form_field(keys, name, false);
 }
 
 const struct key_rule *key_find_exact(const struct keys *keys, struct slice name)
 {
-    return find_rule_in_form_keys(keys, name, true);
+    return find_rule_for_form_field(keys, name, true);
 }
 
 bool key_is_plain_header(const struct keys *keys, struct slice name)
@@ -211,9 +211,9 @@ bool key_is_content(const struct keys *keys, struct slice name)
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-/* Makes key_may_match() true for names that end with the n bytes at p. key_may_match() is always
- * true for names that do not end with two letters. */
-static void add_rule_ending(struct keys *k, const char *p, size_t n)
+/* Makes key_name_may_match_rule() true for names that end with the n bytes at p.
+ * key_name_may_match_rule() is always true for names that do not end with two letters. */
+static void add_ending_to_quick_test(struct keys *k, const char *p, size_t n)
 {
     if (n < 2) {
         k->all = true;
@@ -239,7 +239,7 @@ void keys_open(struct keys *k)
     for (size_t i = 0; key_secrets[i].end != NULL; i++) {
         const char *end = key_secrets[i].end;
         size_t n = strlen(end);
-        add_rule_ending(k, end, n);
+        add_ending_to_quick_test(k, end, n);
         assert(n >= 2 && i < KEY_RULES_MAX);
         unsigned b = get_rule_bucket_of_ending(end + n);
         k->next[i] = k->first[b];
@@ -282,6 +282,6 @@ int keys_add_user_rule(struct keys *k, enum key_list list, struct slice name)
     if (list == KEYS_SECRET && u.any_behind)
         k->all = true;
     else if (list == KEYS_SECRET)
-        add_rule_ending(k, u.name.p, u.name.n);
+        add_ending_to_quick_test(k, u.name.p, u.name.n);
     return 0;
 }

@@ -47,8 +47,8 @@ struct key_name {
 struct keys {
     struct key_user *user; /* owned */
     size_t user_n;
-    /* true: a user's name of a secret ends with `*` or has only one byte, so key_may_match() is
-     * always true */
+    /* true: a user's name of a secret ends with `*` or has only one byte, so
+     * key_name_may_match_rule() is always true */
     bool all;
     /* a bit for each sequence of three letters: set if a rule ends with these letters */
     uint64_t ends[512];
@@ -81,7 +81,7 @@ bool key_is_content(const struct keys *k, struct slice name);
 
 /* Quick test. Returns false if no rule matches a name that ends before `end` and begins at or after
  * `from`. */
-static inline bool key_may_match(const struct keys *k, const char *from, const char *end)
+static inline bool key_name_may_match_rule(const struct keys *k, const char *from, const char *end)
 {
     if (end - from < 2)
         return k->all && end > from;

@@ -34,7 +34,7 @@ static bool is_key_body_char(char c)
 
 /* Returns the last word of the line, without quotes and separators. This word may be a line of a
  * private key. */
-static struct slice last_word_of_key_line(struct slice line)
+static struct slice get_last_word_of_key_line(struct slice line)
 {
     while (line.n > 0 && !is_key_body_char(line.p[line.n - 1]))
         line.n--;
@@ -59,7 +59,7 @@ static bool redact_key_line(struct redact_lines *l, struct slice line, struct sl
             line.p, (size_t)((behind != NULL ? behind + 5 : line.p + line.n) - line.p)};
         return true;
     }
-    *hidden = last_word_of_key_line(line);
+    *hidden = get_last_word_of_key_line(line);
     if (hidden->n >= WHOLE_BODY)
         return true; /* a line of base64, or the value of DEK-Info */
     if (line.n == 0 || find_text_in_line(line.p, line.p + line.n, "Proc-Type:") != NULL ||

@@ -70,7 +70,8 @@ static bool is_end_of_secret_name(const struct redact *r, const char *from, cons
     end = find_end_of_last_word(from, end, false);
     if (end - from > REDACT_NAME_MAX)
         from = end - REDACT_NAME_MAX;
-    return key_may_match(&r->keys, from, end) && find_end_of_last_word(from, end, true) > from &&
+    return key_name_may_match_rule(&r->keys, from, end) &&
+           find_end_of_last_word(from, end, true) > from &&
            key_find_rule(&r->keys, (struct slice){from, (size_t)(end - from)}) != NULL;
 }
 

@@ -22,7 +22,8 @@ static bool key_decides_value_handling(struct slice key)
  * if the key is `arguments`, because names of sensitive content may follow. */
 static bool key_may_need_redaction(const struct redact *r, struct slice key, bool *arguments)
 {
-    if ((key_may_match(&r->keys, key.p, key.p + key.n) && key_find_rule(&r->keys, key) != NULL) ||
+    if ((key_name_may_match_rule(&r->keys, key.p, key.p + key.n) &&
+         key_find_rule(&r->keys, key) != NULL) ||
         key_decides_value_handling(key) || (*arguments && key_is_content(&r->keys, key)))
         return true;
     *arguments |= r->how == REDACT_CONTENT && slice_is(key, "arguments");
@@ -33,7 +34,7 @@ static bool key_may_need_redaction(const struct redact *r, struct slice key, boo
 static bool string_is_assignment(const struct redact *r, struct slice raw)
 {
     const char *at = memchr(raw.p, '=', size_min(raw.n, REDACT_NAME_LOOK));
-    if (at == NULL || !key_may_match(&r->keys, raw.p, at))
+    if (at == NULL || !key_name_may_match_rule(&r->keys, raw.p, at))
         return false;
     for (const char *p = raw.p; p < at; p++)
         if (*p == ' ' || *p == '/' || *p == ':')

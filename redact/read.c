@@ -45,7 +45,7 @@ const char *read_string(const char *p, const char *end, bool *odd)
     return end;
 }
 
-size_t read_count_escapes(struct slice raw)
+size_t read_escape_count(struct slice raw)
 {
     const char *p = raw.p, *end = raw.p + raw.n;
     size_t n = 0;

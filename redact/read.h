@@ -54,7 +54,7 @@ static inline const char *read_find_quote_or_escape(const char *p, const char *e
  * an ordinary letter. */
 const char *read_string(const char *p, const char *end, bool *odd);
 /* Returns the number of escapes in a string. */
-size_t read_count_escapes(struct slice raw);
+size_t read_escape_count(struct slice raw);
 /* Returns the string [p, behind) without its quotes, and without an incomplete escape at the end of
  * the text. */
 struct slice read_quoted_text(const char *p, const char *behind, const char *end);

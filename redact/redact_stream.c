@@ -38,7 +38,7 @@ static void redact_and_output_line(struct redact_stream *s, struct slice line, b
 }
 
 /* Outputs the complete words of a line that exceeds the limit. */
-static void stream_output_words(struct redact_stream *s, struct buf *out)
+static void stream_output_whole_words(struct redact_stream *s, struct buf *out)
 {
     struct slice text = buf_slice(&s->line);
     size_t n = find_end_of_whole_words(text, REDACT_WORD_MAX);
@@ -64,7 +64,7 @@ void redact_stream_feed(struct redact_stream *s, struct slice bytes, struct buf 
             if (ended)
                 redact_and_output_line(s, buf_slice(&s->line), true, out);
             else if (s->line.n >= REDACT_STREAM_MAX)
-                stream_output_words(s, out);
+                stream_output_whole_words(s, out);
         }
         if (ended || s->line.failed)
             buf_clear(&s->line);

@@ -25,7 +25,8 @@ static bool read_next_rule_word(const char **p, bool comma, struct slice *ret)
     return ret->n > 0;
 }
 
-static int add_key_names(struct redact *r, enum key_list list, const char *value, struct buf *error)
+static int add_user_key_names(struct redact *r, enum key_list list, const char *value,
+                              struct buf *error)
 {
     struct slice word;
     int st = 0;
@@ -62,15 +63,15 @@ static int add_rule_by_name(struct redact *r, const char *name, const char *valu
 {
     static const char pattern[] = "pattern.";
     if (strcmp(name, "keys") == 0)
-        return add_key_names(r, KEYS_SECRET, value, error);
+        return add_user_key_names(r, KEYS_SECRET, value, error);
     if (strcmp(name, "keep") == 0)
-        return add_key_names(r, KEYS_KEEP, value, error);
+        return add_user_key_names(r, KEYS_KEEP, value, error);
     if (strcmp(name, "content") == 0)
-        return add_key_names(r, KEYS_CONTENT, value, error);
+        return add_user_key_names(r, KEYS_CONTENT, value, error);
     if (strcmp(name, "pointer") == 0)
         return add_redaction_pointers(r, value, error);
     if (strncmp(name, pattern, sizeof pattern - 1) == 0)
-        return shapes_add(r->shapes, name + sizeof pattern - 1, value, error);
+        return shapes_add_pattern(r->shapes, name + sizeof pattern - 1, value, error);
     buf_printf(error, "unknown rule '%s': use keys, keep, content, pointer or pattern.NAME", name);
     return MI_ENOENT;
 }

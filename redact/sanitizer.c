@@ -86,7 +86,7 @@ struct slice redact_filter_log_line(void *ctx, struct slice line)
 /* Which function of sanitizer.h the caller has called. */
 enum what { WHAT_MESSAGE, WHAT_ARGUMENTS, WHAT_VALUE, WHAT_TEXT };
 
-static void collect_edits(struct redact *r, struct slice in, enum what what)
+static void collect_redaction_edits(struct redact *r, struct slice in, enum what what)
 {
     unsigned flags = r->how == REDACT_CONTENT ? IN_ARGUMENTS : 0;
     r->in = in;
@@ -117,7 +117,7 @@ static size_t sanitize_text_once(struct redact *r, struct slice in, enum what wh
     r->done = r->count = r->edit_n = 0;
     r->again = false;
     buf_clear(&r->texts);
-    collect_edits(r, in, what);
+    collect_redaction_edits(r, in, what);
     for (size_t i = 0; i < r->edit_n; i++) {
         r->edit[i].from -= r->done;
         r->edit[i].to -= r->done;
@@ -134,7 +134,7 @@ static void free_large_buffer(struct buf *b)
         buf_close(b);
 }
 
-static void free_scratch(struct redact *r)
+static void free_large_scratch_buffers(struct redact *r)
 {
     for (size_t i = 0; i < REDACT_LEVELS; i++)
         free_large_buffer(&r->plain[i]);
@@ -171,7 +171,7 @@ static int run_sanitizer_rounds(struct redact *r, struct slice in, enum what wha
         buf_slice_add(out, in);
         r->failed |= out->failed;
     }
-    free_scratch(r);
+    free_large_scratch_buffers(r);
     r->busy = false;
     if (r->failed) {
         buf_clear(out);
@@ -222,8 +222,8 @@ size_t redact_get_text_head_len(struct slice text, size_t chars)
     size_t i = 0;
     for (size_t n = 0; i < text.n && n < chars;) {
         struct slice rest = {text.p + i, text.n - i};
-        size_t run =
-            text_plain_run_len((struct slice){rest.p, size_min(rest.n, chars - n)}, '[', 0);
+        size_t run = text_count_leading_plain_bytes(
+            (struct slice){rest.p, size_min(rest.n, chars - n)}, '[', 0);
         size_t mark = rest.p[0] == '[' ? get_redaction_mark_len(rest) : 0;
         size_t len = run + mark > 0 ? run + mark : text_utf8_len(rest.p, rest.n);
         i += len > 0 ? len : 1;

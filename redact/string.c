@@ -22,7 +22,7 @@
 /* number of bytes searched at the start of long content */
 #define CONTENT_SEARCHED ((size_t)2 << 10)
 _Static_assert(CONTENT_LONG >= TRUNCATED_NAMES && CONTENT_LONG > CONTENT_SEARCHED,
-               "long_content_may_be_json() and truncate_and_search_head() read this many bytes");
+               "long_content_may_be_json() and truncate_and_search_start() read this many bytes");
 
 /* ---- values whose key is the name of a secret ------------------------------------------------ */
 
@@ -234,7 +234,7 @@ static size_t find_truncation_offset(const struct redact *r, size_t first, struc
         size_t next = e < r->edit_n ? size_min(r->edit[e].from, s.n) : s.n;
         size_t most = size_min(next - size_min(i, next),
                                REDACT_CONTENT_HEAD - size_min(chars, REDACT_CONTENT_HEAD));
-        size_t run = text_plain_run_len((struct slice){s.p + i, most}, '[', 0);
+        size_t run = text_count_leading_plain_bytes((struct slice){s.p + i, most}, '[', 0);
         i += run;
         chars += run;
         if (i == s.n || chars >= REDACT_CONTENT_HEAD)
@@ -307,8 +307,8 @@ bool no_shape_matches(struct redact *r, size_t from, size_t to)
     return r->place >= to;
 }
 
-static bool string_needs_search(struct redact *r, struct slice raw, size_t base, bool odd,
-                                int level)
+static bool string_needs_secret_search(struct redact *r, struct slice raw, size_t base, bool odd,
+                                       int level)
 {
     if (odd || shapes_have_patterns(r->shapes))
         return true;
@@ -353,12 +353,12 @@ static bool collect_edits_of_string(struct redact *r, struct slice part, size_t 
         }
         plain = buf_slice(b);
     }
-    if ((kind != STRING_BLOB || !redact_blob(r, plain, level + 1)) &&
-        (!truncates || string_needs_search(r, part, base, odd, level)))
+    if ((kind != STRING_BLOB || !redact_base64_text(r, plain, level + 1)) &&
+        (!truncates || string_needs_secret_search(r, part, base, odd, level)))
         redact_plain_text(r, plain, level + 1);
     bool was_truncated = truncates && truncate_content(r, first, plain, behind);
     if (r->edit_n > first)
-        edit_map_to_containing_text(r, first, part, base, escaped);
+        edit_move_to_outer_text(r, first, part, base, escaped);
     return was_truncated;
 }
 
@@ -375,8 +375,8 @@ static bool long_content_may_be_json(const struct redact *r, struct slice raw)
 /* Truncates long content and searches only its start. Returns false if the whole content must be
  * searched: it may be JSON, or a secret in the part that remains may continue after the searched
  * bytes. */
-static bool truncate_and_search_head(struct redact *r, struct slice raw, size_t base, bool odd,
-                                     int level)
+static bool truncate_and_search_start(struct redact *r, struct slice raw, size_t base, bool odd,
+                                      int level)
 {
     size_t first = r->edit_n;
     if (raw.n < CONTENT_LONG || odd || shapes_have_patterns(r->shapes) ||
@@ -388,7 +388,7 @@ static bool truncate_and_search_head(struct redact *r, struct slice raw, size_t 
     struct slice head = text_prefix(raw, n);
     struct slice rest = {raw.p + head.n, raw.n - head.n};
     size_t behind =
-        text_count_utf8_chars(rest) - read_count_escapes(rest); /* each escape has two bytes */
+        text_count_utf8_chars(rest) - read_escape_count(rest); /* each escape has two bytes */
     if (!collect_edits_of_string(r, head, base, odd, level, STRING_TRUNCATE, behind)) {
         r->edit_n = first;
         return false;
@@ -406,11 +406,12 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
     if (raw.n == 0 || level >= REDACT_LEVELS)
         return;
     if (!truncates && kind != STRING_BLOB &&
-        ((!odd && redact_is_long_base64(raw)) || !string_needs_search(r, raw, base, odd, level)))
+        ((!odd && redact_is_long_base64(raw)) ||
+         !string_needs_secret_search(r, raw, base, odd, level)))
         return;
     if (kind == STRING_TRUNCATE && !truncates)
         kind = STRING_ANY;
-    bool was_truncated = truncates && truncate_and_search_head(r, raw, base, odd, level);
+    bool was_truncated = truncates && truncate_and_search_start(r, raw, base, odd, level);
     if (!was_truncated)
         was_truncated = collect_edits_of_string(r, raw, base, odd, level, kind, 0);
     if (was_truncated && !truncated_string_is_clean(r, first, raw, base, odd))

@@ -85,9 +85,9 @@ void edit_insert_mark(struct redact *r, size_t first, size_t from, size_t to, co
 /* Converts the edits from index `first` on: from offsets in a string to offsets in the text that
  * contains this string (`raw`) at offset `base`. `escaped`: the edits were collected in the
  * unescaped string. */
-void edit_map_to_containing_text(struct redact *r, size_t first, struct slice raw, size_t base,
-                                 bool escaped);
-/* Does the same as edit_map_to_containing_text() for a text without escapes: adds `base` to the
+void edit_move_to_outer_text(struct redact *r, size_t first, struct slice raw, size_t base,
+                             bool escaped);
+/* Does the same as edit_move_to_outer_text() for a text without escapes: adds `base` to the
  * offsets of the edits from index `first` on. */
 void edit_shift_offsets(struct redact *r, size_t first, size_t base);
 /* Appends the text to `b`, with its edits applied. */
@@ -161,6 +161,6 @@ bool redact_blob_is_text(struct slice raw);
 /* Replaces secrets in base64-encoded text: decodes it, sanitizes it and encodes it again. Returns
  * false if s must also be searched as a string: it is not base64, or so short that it may be a
  * token. */
-bool redact_blob(struct redact *r, struct slice s, int level);
+bool redact_base64_text(struct redact *r, struct slice s, int level);
 
 #endif

@@ -104,7 +104,7 @@ void report_add_sarif(struct report *r)
         c->outcome == REPORT_SKIPPED)
         return;
     report_rule(r, &c->rule);
-    json_out_whitespace(&j, "\n");
+    json_out_add_whitespace(&j, "\n");
     json_out_object(&j, NULL);
     json_out_str(&j, "ruleId", c->rule.name);
     json_out_str(&j, "level", sarif_level_name(c->rule.level));
@@ -135,7 +135,7 @@ static void add_description(struct json_out *j, const char *name, const char *te
 /* Writes the members of a rule that GitHub's code scanning shows. */
 static void add_rule(struct json_out *j, const struct report_rule *rule)
 {
-    json_out_whitespace(j, "\n");
+    json_out_add_whitespace(j, "\n");
     json_out_object(j, NULL);
     json_out_str(j, "id", rule->name);
     add_description(j, "shortDescription", rule->meaning);
@@ -165,7 +165,7 @@ void report_write_sarif(struct report *r, struct buf *b)
     json_out_end(&j);
     json_out_end(&j);
     json_out_end(&j);
-    json_out_whitespace(&j, "\n");
+    json_out_add_whitespace(&j, "\n");
     json_out_array(&j, "results");
     json_out_add_written_members(&j, buf_slice(&r->results));
     json_out_end(&j);

@@ -11,6 +11,6 @@ int run_ship_to_command(const struct settings *s);
 int run_status(const struct settings *s);
 int run_forget(const struct settings *s);
 /* Opens the store of --from (cli/frame/session.h). */
-int open_query_of_store(const struct settings *s, struct query **ret);
+int open_remote_store_query(const struct settings *s, struct query **ret);
 
 #endif

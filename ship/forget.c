@@ -60,7 +60,7 @@ static int forget_target_if_confirmed(const struct settings *s, struct unsent *u
         return EXIT_TROUBLE;
     }
     out_add_raw(o, "forgotten: ");
-    out_text(o, slice_of(url));
+    out_add_text(o, slice_of(url));
     out_end_line(o);
     if (s->ship_url != NULL && strcmp(s->ship_url, url) == 0)
         log_warn(
@@ -70,7 +70,7 @@ static int forget_target_if_confirmed(const struct settings *s, struct unsent *u
     return EXIT_FINE;
 }
 
-static int forget_in_vault(const struct settings *s, const char *vault, const char *url)
+static int forget_target_in_vault(const struct settings *s, const char *vault, const char *url)
 {
     struct unsent *u = NULL;
     struct buf error = {0};
@@ -78,7 +78,7 @@ static int forget_in_vault(const struct settings *s, const char *vault, const ch
     if (st < 0) {
         status = command_fail(st, &error);
     } else if (find_target_to_forget(u, url) == EXIT_FINE) {
-        if (unsent_lock(u, url) < 0) { /* no shipper can begin until unsent_close() */
+        if (unsent_lock_target(u, url) < 0) { /* no shipper can begin until unsent_close() */
             log_error("%s", unsent_error(u));
         } else {
             struct out o;
@@ -97,12 +97,12 @@ int run_forget(const struct settings *s)
 {
     if (s->operands_n == 0)
         return settings_fail_usage(s, "missing the URL to forget, as `ship status` prints it");
-    if (!settings_is_on(s, "yes") && !ask_is_possible())
+    if (!settings_is_on(s, "yes") && !ask_user_has_terminal())
         return settings_fail_usage(s,
                                    "cannot ask before forgetting, since stdin or stderr is not a "
                                    "terminal: add --yes");
     char *vault = settings_get_vault_path(s);
-    int status = vault != NULL ? forget_in_vault(s, vault, s->operands[0]) : EXIT_TROUBLE;
+    int status = vault != NULL ? forget_target_in_vault(s, vault, s->operands[0]) : EXIT_TROUBLE;
     free(vault);
     return status;
 }

@@ -13,7 +13,7 @@ static int open_store(const struct settings *s, const char *url, struct query **
     int st = reader_open(&r, url, settings_get_text(s, "host"), settings_get_text(s, "user"),
                          wait.before, wait.during);
     if (st == 0) {
-        struct remote_store store = reader_make_store(r);
+        struct remote_store store = reader_make_remote_store(r);
         st = query_open_store(ret, &store, url);
         r = NULL;
     }
@@ -23,7 +23,7 @@ static int open_store(const struct settings *s, const char *url, struct query **
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
-int open_query_of_store(const struct settings *s, struct query **ret)
+int open_remote_store_query(const struct settings *s, struct query **ret)
 {
     const char *url = settings_get_text(s, "from");
     struct buf error = {0};

@@ -81,7 +81,7 @@ static int init_shard_databases(const char *file, const char *url, const char *d
 {
     struct buf text = {0}, error = {0};
     struct shard_list list;
-    int status = input_read(file, SHARD_LIST_BYTES, &text);
+    int status = input_read_path(file, SHARD_LIST_BYTES, &text);
     if (status != EXIT_FINE) {
         buf_close(&text);
         return status;

@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         version_append_text(&b);
         return run_print_to_stdout(&b);
     }
-    session_set_store(open_query_of_store);
+    session_set_store(open_remote_store_query);
     const struct command *c = command_find_verb(&command_ship, word);
     if (c == NULL)
         c = command_find(table_of_commands, word);

@@ -74,7 +74,7 @@ static void ship_status_print_text(struct report *r, const struct target_state *
                                    const struct target_lag *lag)
 {
     struct out *o = &r->out;
-    out_text(o, t->url);
+    out_add_text(o, t->url);
     out_end_line(o);
     status_print_target_lag(o, lag);
     status_print_time(o, "last success ", t->sent_at_us);
@@ -82,7 +82,7 @@ static void ship_status_print_text(struct report *r, const struct target_state *
         status_print_time(o, "last attempt ", t->tried_at_us);
         out_add_raw(o, "    ");
         size_t from = o->b.n;
-        out_text(o, t->error);
+        out_add_text(o, t->error);
         out_fill_line(o, from, 4);
     }
 }

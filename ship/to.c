@@ -235,7 +235,7 @@ static int ship_vault_to_target(struct shipper *x, const char *vault)
     } else if (st < 0) {
         status = command_fail(st, &error);
     } else {
-        if (unsent_lock(x->from, x->url) < 0)
+        if (unsent_lock_target(x->from, x->url) < 0)
             log_error("%s", unsent_error(x->from));
         else
             status = ship_rows_until_done(x);

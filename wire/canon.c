@@ -99,7 +99,7 @@ static void canon_append_string(struct buf *b, struct slice raw)
 
 /* ---- containers ---- */
 
-static bool member_is_left_out(enum special what, struct slice key)
+static bool canon_omits_member(enum special what, struct slice key)
 {
     switch (what) {
     case PARAMS:
@@ -201,7 +201,7 @@ static void canon_append_members(struct canon *c, struct json_walk *w, pointer_s
     const char *value;
     while (!c->b->failed && json_walk_peek(w, &key, &value)) {
         pointer_set there = canon_get_pointers_below_key(c, set, depth, key);
-        if (member_is_left_out(what, key) ||
+        if (canon_omits_member(what, key) ||
             pointers_any_ends_at_depth(c->ignore, there, depth + 1)) {
             (void)json_walk_next(w, &key, &skipped);
             continue;
@@ -224,8 +224,8 @@ static void canon_append_members(struct canon *c, struct json_walk *w, pointer_s
     c->members_n = first;
 }
 
-static void canon_append_elements(struct canon *c, struct json_walk *w, pointer_set set,
-                                  size_t depth)
+static void canon_append_array_elements(struct canon *c, struct json_walk *w, pointer_set set,
+                                        size_t depth)
 {
     struct slice key;
     struct json_value skipped;
@@ -253,9 +253,9 @@ static const char *canon_append_container(struct canon *c, const char *bracket, 
     if (w.object)
         canon_append_members(c, &w, set, depth, what);
     else
-        canon_append_elements(c, &w, set, depth);
+        canon_append_array_elements(c, &w, set, depth);
     buf_addc(c->b, w.object ? '}' : ']');
-    return json_walk_end(&w);
+    return json_walk_get_container_end(&w);
 }
 
 /* Writes a scalar, or an object or array that is too deep. */
@@ -266,7 +266,7 @@ static void canon_append_leaf(struct canon *c, struct json_value v)
         canon_append_string(c->b, json_string_raw(v));
         break;
     case JSON_NUMBER:
-        rpc_id_key(c->b, v); /* appends `n` and the canonical spelling of the number */
+        rpc_id_append_key(c->b, v); /* appends `n` and the canonical spelling of the number */
         break;
     default:
         buf_slice_add(c->b, v.text);
@@ -393,7 +393,7 @@ static void compare_member(struct diff *d, struct slice key, struct json_value a
                            struct json_value b, pointer_set set, size_t depth, enum special what)
 {
     pointer_set there = canon_get_pointers_below_key(&d->c, set, depth, key);
-    if (member_is_left_out(what, key) || pointers_any_ends_at_depth(d->c.ignore, there, depth + 1))
+    if (canon_omits_member(what, key) || pointers_any_ends_at_depth(d->c.ignore, there, depth + 1))
         return;
     enum special inside = canon_classify_key(&d->c, what, key);
     if ((what == RESPONSES || inside == GENERATED) && a.type != JSON_NONE && b.type != JSON_NONE)

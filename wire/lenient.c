@@ -113,7 +113,7 @@ static const char *lenient_json_read_token_forward(const char *p, const char *en
 }
 
 /* Whether a token of kind `b` may follow a token of kind `a`. */
-static bool token_may_follow(enum token a, enum token b)
+static bool token_kind_may_follow(enum token a, enum token b)
 {
     switch (b) {
     case TOKEN_OPEN:
@@ -151,7 +151,7 @@ static bool scan_line_forward(struct slice line, struct lenient *ret)
         p = lenient_json_read_token_forward(p, end, &t);
         if (t == TOKEN_NONE)
             return false;
-        if (!token_may_follow(before, t))
+        if (!token_kind_may_follow(before, t))
             return true;
         if (t == TOKEN_VALUE && before != TOKEN_COLON)
             t = TOKEN_KEY;
@@ -232,7 +232,8 @@ static void scan_line_backward(struct slice line, struct lenient *ret)
         p = lenient_json_read_token_backward(p, line.p, &t);
         if (t == TOKEN_VALUE && after == TOKEN_COLON)
             t = TOKEN_KEY;
-        if (t == TOKEN_NONE || !token_may_follow(t, after) || (open.depth == 0 && t != TOKEN_CLOSE))
+        if (t == TOKEN_NONE || !token_kind_may_follow(t, after) ||
+            (open.depth == 0 && t != TOKEN_CLOSE))
             return;
         struct slice text = {p, (size_t)(end - p)};
         if (open.depth == 1 && t == TOKEN_COLON)

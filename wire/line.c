@@ -169,7 +169,7 @@ size_t line_count_partial_bytes(const struct line_reader *r)
     return r->tail - r->head;
 }
 
-struct slice line_strip(struct slice text, findings *found)
+struct slice line_strip_cr_bom(struct slice text, findings *found)
 {
     if (text.n > 0 && text.p[text.n - 1] == '\r') {
         text.n--;

@@ -59,7 +59,7 @@ size_t line_count_partial_bytes(const struct line_reader *r);
 
 /* Returns the line without \r and byte order marks, which some readers reject around a message
  * (mcp-wire.md 7.2). */
-struct slice line_strip(struct slice text, findings *found);
+struct slice line_strip_cr_bom(struct slice text, findings *found);
 /* Whether s is empty or has only white space. */
 bool line_is_blank(struct slice s);
 /* Returns FIND_CONTENT_LENGTH or FIND_HTTP_OVER_STDIO if the text is a line of another framing,

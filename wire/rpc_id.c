@@ -61,7 +61,7 @@ static void append_canonical_number(struct buf *b, struct slice s)
         buf_printf(b, "e%lld", (long long)exp10);
 }
 
-void rpc_id_key(struct buf *b, struct json_value id)
+void rpc_id_append_key(struct buf *b, struct json_value id)
 {
     struct buf canonical = {0};
     struct rpc_id key = rpc_id_from_json(id, &canonical);

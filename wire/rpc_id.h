@@ -29,7 +29,7 @@ bool rpc_id_eq(const struct rpc_id *x, const struct rpc_id *y);
  * an integer. */
 bool rpc_id_convert_type(const struct rpc_id *id, struct rpc_id *ret);
 /* Appends the key of an id (a number or a string): its type and its text. */
-void rpc_id_key(struct buf *b, struct json_value id);
+void rpc_id_append_key(struct buf *b, struct json_value id);
 /* Whether `id` is the number `n`, written as a number or as a string. */
 bool rpc_id_equals_number(struct json_value id, uint64_t n);
 /* Returns the hash of a text; never 0. */

@@ -332,7 +332,7 @@ int server_lines_handle_line(struct server_lines *l, struct slice line, findings
                              int64_t now_us)
 {
     struct text x = {.found = found, .size = line.n};
-    x.text = line_strip(line, &x.found);
+    x.text = line_strip_cr_bom(line, &x.found);
     x.at = (size_t)(x.text.p - line.p);
     bool json = rpc_read(x.text, &x.m) == 0, taken = false;
     int st = l->waits ? continue_waiting_lines(l, &x, now_us, &taken) : 0;

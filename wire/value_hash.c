@@ -66,7 +66,7 @@ static uint64_t hash_container(struct hasher *h, const char *bracket, size_t dep
         sum = w.object ? sum + keyed_hash_pair(h->key, hash_string(h, key), one)
                        : keyed_hash_pair(h->key, sum, one);
     }
-    *ret_end = json_walk_end(&w);
+    *ret_end = json_walk_get_container_end(&w);
     return keyed_hash_pair(h->key, sum, w.object ? JSON_OBJECT : JSON_ARRAY);
 }
 

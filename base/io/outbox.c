@@ -36,7 +36,7 @@ void outbox_reset(struct outbox *o)
     o->broken = false;
 }
 
-void outbox_count_bytes_of_other_queue(struct outbox *o, uint64_t n)
+void outbox_add_bytes_of_other_queue(struct outbox *o, uint64_t n)
 {
     o->staged += n;
     o->released += n;

@@ -54,7 +54,7 @@ void outbox_discard_after_error(struct outbox *o);
 void outbox_reset(struct outbox *o);
 /* Counts n bytes as written. Must be called if n bytes of another queue are written to the same
  * peer before the bytes of this queue. */
-void outbox_count_bytes_of_other_queue(struct outbox *o, uint64_t n);
+void outbox_add_bytes_of_other_queue(struct outbox *o, uint64_t n);
 
 /* Returns the number of bytes that the peer has accepted. */
 static inline uint64_t outbox_count_accepted_bytes(const struct outbox *o)

@@ -31,7 +31,7 @@ int stream_make_stdio_private(struct stream *in, struct stream *out)
 {
     if (stream_open(in, STDIN_FILENO, false) < 0 || stream_open(out, STDOUT_FILENO, true) < 0)
         return MI_EIO;
-    int null = file_open_null();
+    int null = file_open_dev_null();
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
         return MI_EIO;
     if (null > STDERR_FILENO)

@@ -19,7 +19,7 @@
 MI_MUST int file_reopen(int fd, int flags);
 /* Opens /dev/null, close-on-exec; if /dev/null is missing, an empty file in memory, which is not
  * shared. Returns -1 with errno on failure. */
-MI_MUST int file_open_null(void);
+MI_MUST int file_open_dev_null(void);
 /* Opens a directory to find files in it, which needs no permission to list it; close-on-exec.
  * flags: 0 or O_NOFOLLOW. The descriptor works with fstat(2) and as the directory of openat(2) and
  * similar calls; a system may allow more. */

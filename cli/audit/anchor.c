@@ -87,13 +87,13 @@ int anchor_find_file(const char *where, struct slice origin, struct buf *file, s
     return file->failed ? MI_ENOMEM : 0;
 }
 
-int anchor_read_last_size(const char *where, struct slice origin, uint64_t *ret_size,
-                          struct buf *error)
+int anchor_read_last_checkpoint_size(const char *where, struct slice origin, uint64_t *ret_size,
+                                     struct buf *error)
 {
     struct buf file = {0};
     int st = anchor_find_file(where, origin, &file, error);
     if (st == 0)
-        st = anchor_file_read_last_size(buf_str(&file), origin, ret_size, error);
+        st = anchor_file_read_checkpoint_size(buf_str(&file), origin, ret_size, error);
     buf_close(&file);
     return st;
 }

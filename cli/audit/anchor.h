@@ -41,16 +41,16 @@ MI_MUST int anchor_find_file(const char *where, struct slice origin, struct buf 
                              struct buf *error);
 /* Reads the size of the last checkpoint of a vault at an anchor. Returns MI_ENOENT if the anchor
  * has no checkpoint of the vault, and for syslog, which cannot be read back. */
-MI_MUST int anchor_read_last_size(const char *where, struct slice origin, uint64_t *ret_size,
-                                  struct buf *error);
+MI_MUST int anchor_read_last_checkpoint_size(const char *where, struct slice origin,
+                                             uint64_t *ret_size, struct buf *error);
 /* Reads an anchor's file of notes, which must be a regular file of at most ANCHOR_FILE_MAX bytes.
  * Returns 0, MI_ENOENT, MI_ENOMEM or, with a sentence in `error`, MI_EIO or MI_EINVAL. */
 MI_MUST int anchor_file_read(const char *path, struct buf *text, struct buf *error);
 
 /* The next functions are for anchor.c. They do not expand ~ in path and dir. */
 MI_MUST int anchor_write_to_file(const struct anchoring *a, const char *path);
-MI_MUST int anchor_file_read_last_size(const char *path, struct slice origin, uint64_t *ret_size,
-                                       struct buf *error);
+MI_MUST int anchor_file_read_checkpoint_size(const char *path, struct slice origin,
+                                             uint64_t *ret_size, struct buf *error);
 /* Appends the name of the file of notes of an origin: the origin with each slash replaced by `-`,
  * and ".note". */
 void anchor_git_append_file_name(struct buf *b, struct slice origin);

@@ -163,8 +163,8 @@ int anchor_file_read(const char *path, struct buf *text, struct buf *error)
     return e != 0 ? MI_EIO : regular ? 0 : MI_EINVAL;
 }
 
-int anchor_file_read_last_size(const char *path, struct slice origin, uint64_t *ret_size,
-                               struct buf *error)
+int anchor_file_read_checkpoint_size(const char *path, struct slice origin, uint64_t *ret_size,
+                                     struct buf *error)
 {
     struct buf text = {0};
     struct checkpoint last;

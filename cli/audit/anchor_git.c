@@ -66,7 +66,7 @@ static bool wait_for_git_success(pid_t pid)
 }
 
 /* Appends the lines of a text as one line, separated by "; ". */
-static void append_lines_as_one(struct buf *b, struct slice text)
+static void append_lines_as_one_line(struct buf *b, struct slice text)
 {
     const char *before = "";
     while (text.n > 0) {
@@ -126,7 +126,7 @@ static int anchor_git_run_command(const struct anchoring *a, const char *dir,
         read_output(fd[0], out);
         if (!wait_for_git_success(pid)) {
             buf_printf(a->error, "git %s in %s failed: ", args[0], dir);
-            append_lines_as_one(a->error, buf_slice(out));
+            append_lines_as_one_line(a->error, buf_slice(out));
             st = MI_EIO;
         }
     }

@@ -22,7 +22,7 @@ static const struct opt table_of_options[] = {
 static void print_labelled_line(struct out *o, const char *label, struct slice text)
 {
     out_add_raw(o, label);
-    out_text(o, text);
+    out_add_text(o, text);
     out_end_line(o);
 }
 
@@ -48,7 +48,7 @@ typedef int (*log_fn)(struct signing *log, void *ctx);
 
 /* Opens the vault's log and calls fn. Does nothing if nothing is recorded yet. Returns EXIT_FINE,
  * or EXIT_TROUBLE after a message. */
-static int audit_key_call_with_log(const struct settings *s, log_fn fn, void *ctx)
+static int audit_key_run_with_open_log(const struct settings *s, log_fn fn, void *ctx)
 {
     struct query *q;
     struct signing log;
@@ -124,7 +124,7 @@ static int audit_key_show(const struct settings *s, char *path)
     struct secret_key k;
     int st = keyfile_read(path, &k, &error);
     int status =
-        st < 0 ? command_fail(st, &error) : audit_key_call_with_log(s, copy_log_origin, origin);
+        st < 0 ? command_fail(st, &error) : audit_key_run_with_open_log(s, copy_log_origin, origin);
     if (status == EXIT_FINE)
         status = audit_key_print(path, &k.public, origin);
     key_erase(&k);
@@ -150,11 +150,11 @@ static int audit_key_rotate(const struct settings *s, char *path)
     if (st == 0)
         st = keyfile_replace(path, &old, &k, &error);
     int status =
-        st < 0 ? command_fail(st, &error) : audit_key_call_with_log(s, sign_key_change, &x);
+        st < 0 ? command_fail(st, &error) : audit_key_run_with_open_log(s, sign_key_change, &x);
     if (st == 0) {
         int printed = audit_key_print(path, &k.public, "");
         status = printed != EXIT_FINE ? printed : status;
-        keyfile_append_old_path(&old_path, path, &old.public);
+        keyfile_append_path_of_old_key(&old_path, path, &old.public);
         log_warn("the old key is in %s; each vault needs the old key once, to sign the change to "
                  "the new key: remove the old key when `mcp-interposer audit checkpoint` has "
                  "signed all of your vaults",

@@ -46,7 +46,7 @@ static int check_file_has_checkpoint(const struct settings *s, const struct bund
     struct buf notes = {0};
     if (path == NULL)
         return EXIT_FINE;
-    int status = input_read(path, ANCHOR_FILE_MAX, &notes);
+    int status = input_read_path(path, ANCHOR_FILE_MAX, &notes);
     if (status == EXIT_FINE && !notes_have_checkpoint(buf_slice(&notes), &b->checkpoint)) {
         buf_printf(why,
                    "the bundle's checkpoint, of %llu leaves, is not in %s; ask for a bundle made "
@@ -95,7 +95,7 @@ static int audit_check_run(const struct settings *s)
                                    "missing --key: give the verifier key, or a file with this key");
     int status = input_read_public_key(settings_get_text(s, "key"), &key);
     if (status == EXIT_FINE)
-        status = input_read(s->operands[0], BUNDLE_MAX + ((size_t)1 << 20), &text);
+        status = input_read_path(s->operands[0], BUNDLE_MAX + ((size_t)1 << 20), &text);
     if (status == EXIT_FINE)
         status = audit_check_bundle(s, buf_slice(&text), &key);
     buf_close(&text);

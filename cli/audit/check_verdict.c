@@ -44,7 +44,7 @@ static void end_labelled_line(struct page *p)
 static void print_text_line(struct page *p, const char *name, struct slice text)
 {
     print_label(p, name);
-    out_text(&p->o, text);
+    out_add_text(&p->o, text);
     end_labelled_line(p);
 }
 
@@ -54,7 +54,7 @@ static void print_redaction_time(struct page *p, const char *what, int64_t at_us
         return;
     print_label(p, "redacted");
     out_printf(&p->o, "%s, at ", what);
-    out_add_raw(&p->o, clock_utc(at_us).s);
+    out_add_raw(&p->o, clock_format_utc(at_us).s);
     end_labelled_line(p);
 }
 
@@ -65,10 +65,10 @@ static void print_name_and_version(struct page *p, const char *what, struct slic
     if (name.p == NULL)
         return;
     print_label(p, what);
-    out_text(&p->o, name);
+    out_add_text(&p->o, name);
     if (version.p != NULL) {
         out_add_raw(&p->o, " ");
-        out_text(&p->o, version);
+        out_add_text(&p->o, version);
     }
     end_labelled_line(p);
 }
@@ -84,22 +84,22 @@ static void print_session(struct page *p)
     print_label(p, "recorded");
     if (s->pid == 0)
         out_add_raw(&p->o, "imported; ");
-    out_add_raw(&p->o, clock_utc(s->started_at_us).s);
+    out_add_raw(&p->o, clock_format_utc(s->started_at_us).s);
     out_add_raw(&p->o, " to ");
-    out_add_raw(&p->o, clock_utc(s->ended_at_us).s);
+    out_add_raw(&p->o, clock_format_utc(s->ended_at_us).s);
     out_add_raw(&p->o, ", by the clock of ");
-    out_text(&p->o, s->host.n > 0 ? s->host : slice_of("the machine"));
+    out_add_text(&p->o, s->host.n > 0 ? s->host : slice_of("the machine"));
     end_labelled_line(p);
     print_label(p, "ended");
-    out_text(&p->o, s->end_reason.p != NULL ? s->end_reason : slice_of("-"));
+    out_add_text(&p->o, s->end_reason.p != NULL ? s->end_reason : slice_of("-"));
     out_add_raw(&p->o, ", sealed ");
-    out_add_raw(&p->o, clock_utc(p->b->leaf[p->b->seal].leaf.at_us).s);
+    out_add_raw(&p->o, clock_format_utc(p->b->leaf[p->b->seal].leaf.at_us).s);
     end_labelled_line(p);
     print_redaction_time(p, "the data of the session's start", p->start.redacted_at_us);
     print_redaction_time(p, "the data of the session's end", p->end.redacted_at_us);
 }
 
-static void print_body(struct page *p, struct slice body)
+static void print_message_body(struct page *p, struct slice body)
 {
     struct json_scan scan;
     if (body.p == NULL) {
@@ -109,7 +109,7 @@ static void print_body(struct page *p, struct slice body)
         return;
     } else {
         out_add_raw(&p->o, "    ");
-        out_text(&p->o, body);
+        out_add_text(&p->o, body);
     }
     out_end_line(&p->o);
 }
@@ -141,16 +141,16 @@ static void print_message(struct page *p, const struct bundle_record *r)
     /* the sum may overflow, because a bundle may contain any numbers as times */
     if (__builtin_add_overflow(p->session.started_at_us, m.t_us, &at_us))
         at_us = INT64_MAX;
-    out_add_raw(&p->o, clock_utc(at_us).s);
+    out_add_raw(&p->o, clock_format_utc(at_us).s);
     out_printf(&p->o, " %s, %s", m.direction == ROW_C2S ? "client to server" : "server to client",
                value_get_word(&row_kinds, m.kind));
     if (m.method.p != NULL) {
         out_add_raw(&p->o, " ");
-        out_text(&p->o, m.method);
+        out_add_text(&p->o, m.method);
     }
     if (m.target.p != NULL) {
         out_add_raw(&p->o, " ");
-        out_text(&p->o, m.target);
+        out_add_text(&p->o, m.target);
     }
     if (m.action != ROW_FORWARDED)
         out_printf(&p->o, ", %s", value_get_word(&row_actions, m.action));
@@ -158,7 +158,7 @@ static void print_message(struct page *p, const struct bundle_record *r)
     end_labelled_line(p);
     print_redaction_time(p, "after it was recorded", r->redacted_at_us);
     if (p->bodies)
-        print_body(p, m.body);
+        print_message_body(p, m.body);
     if (m.kind == KIND_REQUEST && p->requests < VERDICT_MESSAGES)
         p->request[p->requests++] = m;
 }
@@ -167,7 +167,7 @@ static void print_checkpoint(struct page *p, const struct verdict *v)
 {
     struct buf key = {0};
     print_label(p, "checkpoint");
-    out_text(&p->o, v->b->checkpoint.origin);
+    out_add_text(&p->o, v->b->checkpoint.origin);
     out_printf(&p->o, ", %llu leaves", (unsigned long long)v->b->checkpoint.size);
     end_labelled_line(p);
     key_write_public(&key, &v->b->signer);
@@ -210,7 +210,7 @@ int verdict_print_text(const struct verdict *v)
         out_print_styled_words(&p.o, OUT_RED, "NOT PROVEN");
         out_add_raw(&p.o, "  ");
         p.from = p.o.b.n;
-        out_text(&p.o, slice_of(v->why));
+        out_add_text(&p.o, slice_of(v->why));
         end_labelled_line(&p);
         return out_close(&p.o);
     }

@@ -36,7 +36,7 @@ static void escalate_unsigned_log(const char *vault, const char *why)
     int fd = open(vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int dir = fd >= 0 ? vault_dir_open_sub(fd, VAULT_ESCALATIONS, true) : -1;
     if (dir >= 0 && escalation_lock(dir)) {
-        escalation_find_recent(dir, SUFFIX, e.at_us, recent);
+        escalation_find_recent_file(dir, SUFFIX, e.at_us, recent);
         if (recent[0] == '\0')
             (void)!escalation_make_file(dir, &e, SUFFIX, name);
     }

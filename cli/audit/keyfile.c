@@ -17,7 +17,7 @@
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int keyfile_check_mode(const char *path, const struct stat *st, struct buf *error)
+static int keyfile_check_owner_and_mode(const char *path, const struct stat *st, struct buf *error)
 {
     if (!S_ISREG(st->st_mode)) {
         buf_printf(error, "%s is not a regular file", path);
@@ -67,7 +67,7 @@ int keyfile_read(const char *path, struct secret_key *ret, struct buf *error)
         return missing ? MI_ENOENT : MI_EIO;
     }
     ssize_t n = -1;
-    int status = fstat(fd, &st) == 0 ? keyfile_check_mode(path, &st, error) : MI_EIO;
+    int status = fstat(fd, &st) == 0 ? keyfile_check_owner_and_mode(path, &st, error) : MI_EIO;
     if (status == 0 && (n = read(fd, text, sizeof text)) < 0)
         status = MI_EIO;
     if (status == MI_EIO)
@@ -188,7 +188,7 @@ int keyfile_create(const char *path, const struct secret_key *k, struct buf *err
     return e == 0 ? 0 : keyfile_fail_write(path, e, error);
 }
 
-void keyfile_append_old_path(struct buf *b, const char *path, const struct public_key *old)
+void keyfile_append_path_of_old_key(struct buf *b, const char *path, const struct public_key *old)
 {
     buf_printf(b, "%s.", path);
     for (size_t i = 0; i < KEY_HASH_N; i++)
@@ -203,7 +203,7 @@ int keyfile_replace(const char *path, const struct secret_key *old, const struct
     int st = open_or_create_folder(path, &f, error);
     if (st < 0)
         return st;
-    keyfile_append_old_path(&name, f.file, &old->public);
+    keyfile_append_path_of_old_key(&name, f.file, &old->public);
     int e = name.failed ? ENOMEM : keyfile_write_in_folder(&f, buf_str(&name), old, true);
     e = e == 0 ? keyfile_write_in_folder(&f, f.file, k, true) : e;
     close(f.fd);
@@ -215,7 +215,7 @@ int keyfile_read_previous(void *ctx, const struct public_key *k, struct secret_k
                           struct buf *error)
 {
     struct buf path = {0}, why = {0}, name = {0};
-    keyfile_append_old_path(&path, ctx, k);
+    keyfile_append_path_of_old_key(&path, ctx, k);
     key_write_public(&name, k);
     int st = path.failed || name.failed ? MI_ENOMEM : keyfile_read(buf_str(&path), ret, &why);
     if (st == 0 && !key_eq(&ret->public, k)) {

@@ -24,7 +24,7 @@ MI_MUST int keyfile_create(const char *path, const struct secret_key *k, struct 
 MI_MUST int keyfile_replace(const char *path, const struct secret_key *old,
                             const struct secret_key *k, struct buf *error);
 /* Appends PATH.HASH. */
-void keyfile_append_old_path(struct buf *b, const char *path, const struct public_key *old);
+void keyfile_append_path_of_old_key(struct buf *b, const char *path, const struct public_key *old);
 /* Reads the private key that belongs to the public key *k from PATH.HASH; ctx is PATH. Returns
  * MI_EINVAL if the file is missing. Has the type signing_previous_fn (vault/store/signing.h). */
 MI_MUST int keyfile_read_previous(void *ctx, const struct public_key *k, struct secret_key *ret,

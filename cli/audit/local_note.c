@@ -28,7 +28,7 @@ static void local_note_file_name(const char *vault, char ret[NAME_N])
 /* Returns the path of folder `i`: 0 is the folder in the directory of the key, 1 is in the state
  * directory. Returns NULL with ENOENT if the state directory is unknown, or NULL if memory runs
  * out. */
-static char *local_note_folder_path(const char *key_path, size_t i)
+static char *local_note_get_folder_path(const char *key_path, size_t i)
 {
     const char *slash = strrchr(key_path, '/');
     struct buf b = {0};
@@ -91,7 +91,7 @@ int local_notes_read(struct local_notes *k, const char *key_path, const char *va
     int st = 0;
     *k = (struct local_notes){0};
     for (size_t i = 0; st == 0 && i < SIGNING_KEPT_MAX; i++) {
-        char *folder = local_note_folder_path(key_path, i);
+        char *folder = local_note_get_folder_path(key_path, i);
         st = folder != NULL             ? read_local_note_file(k, folder, vault, error)
              : errno == ENOENT && i > 0 ? 0
                                         : MI_ENOMEM;
@@ -177,7 +177,7 @@ int local_note_write(const char *key_path, const char *vault, struct slice note,
 {
     int written = -1, tried = -1;
     for (size_t i = 0; i < SIGNING_KEPT_MAX && (written < 0 || anew); i++) {
-        char *folder = local_note_folder_path(key_path, i);
+        char *folder = local_note_get_folder_path(key_path, i);
         if (folder == NULL && i == 0)
             return MI_ENOMEM;
         struct stat s;

@@ -35,7 +35,7 @@ static const char about[] =
 /* Finds the last note in a file. *ret is borrowed from `b`. */
 static int read_last_note(const char *path, struct buf *b, struct slice *ret)
 {
-    int status = input_read(path, ANCHOR_FILE_MAX, b);
+    int status = input_read_path(path, ANCHOR_FILE_MAX, b);
     if (status != EXIT_FINE)
         return status;
     struct slice rest = buf_slice(b), note;
@@ -68,7 +68,7 @@ static int write_bundle(const struct settings *s, const struct query_session *se
     struct save file;
     const char *path = settings_get_text(s, "output");
     save_open(&file, path, SAVE_PRIVATE);
-    bool good = save_write(&file, buf_slice(bundle));
+    bool good = save_write_bytes(&file, buf_slice(bundle));
     int status = save_close(&file, good);
     if (status == EXIT_FINE && strcmp(path, "-") != 0)
         log_note("wrote %s: session %.*s bytes=%zu", path, (int)session->uid.n, session->uid.p,

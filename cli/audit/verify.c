@@ -161,9 +161,9 @@ static int add_anchored_notes(const struct settings *s, struct audit *a)
         status = add_notes_of_file(&(struct reading){.a = a, .path = x});
     at = 0;
     for (const char *x; status == EXIT_FINE && (x = settings_next_value(s, "anchor", &at)) != NULL;)
-        if (audit_get_origin(a).n > 0)
+        if (audit_get_log_origin(a).n > 0)
             status = add_notes_of_anchor(
-                s, &(struct reading){.a = a, .anchor = true, .origin = audit_get_origin(a)}, x);
+                s, &(struct reading){.a = a, .anchor = true, .origin = audit_get_log_origin(a)}, x);
         else
             log_warn("anchor %s: not compared, because the vault has no log", x);
     return status;

@@ -172,7 +172,7 @@ static void verify_output_add_table_row(struct verify_output *r, const struct au
     char when[CLOCK_TEXT_MAX] = "-";
     struct table *t = &r->table;
     if (s->started_at_us != 0)
-        clock_local_text(s->started_at_us, when);
+        clock_write_local_time(s->started_at_us, when);
     if (s->id != 0)
         table_add_int(t, s->id, OUT_BOLD);
     else

@@ -131,7 +131,7 @@ static int check_operands(const struct settings *s, struct check_report *report,
 {
     struct selection w = {0};
     int status = EXIT_FINE;
-    filter_read(&w.filter, s);
+    filter_read_from_options(&w.filter, s);
     bool all = settings_is_on(s, "all") || filter_selects_sessions(&w.filter);
     if (all && s->operands_n > 0)
         status = settings_fail_usage(

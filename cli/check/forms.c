@@ -21,12 +21,12 @@ static void print_title(const struct check_report *r, const struct check_recordi
     if (x->session_id != 0)
         out_add_raw(o, "session ");
     if (x->session_id == 0 || r->several)
-        out_text(o, x->session_id == 0 ? name : text_prefix(name, x->uid_shown));
+        out_add_text(o, x->session_id == 0 ? name : text_prefix(name, x->uid_shown));
     else
         out_printf(o, "%lld", (long long)x->session_id);
     if (x->server.n > 0) {
         out_add_raw(o, " (");
-        out_text(o, check_report_get_text(r, x->server));
+        out_add_text(o, check_report_get_text(r, x->server));
         out_add_raw(o, ")");
     }
     out_add_raw(o, ": ");
@@ -92,7 +92,7 @@ void check_report_print_json(const struct check_report *r, struct json_out *j)
     json_out_array(j, "recordings");
     for (size_t i = 0; i < r->n; i++) {
         const struct check_recording *x = &r->recordings[i];
-        json_out_whitespace(j, "\n");
+        json_out_add_whitespace(j, "\n");
         json_out_object(j, NULL);
         json_out_text(j, x->session_id == 0 ? "file" : "session",
                       check_report_get_text(r, x->name));
@@ -107,7 +107,7 @@ void check_report_print_json(const struct check_report *r, struct json_out *j)
         json_out_uint(j, "not_listed", x->not_listed);
         json_out_array(j, "findings");
         for (size_t k = 0; k < x->n; k++) {
-            json_out_whitespace(j, "\n ");
+            json_out_add_whitespace(j, "\n ");
             json_out_object(j, NULL);
             check_report_write_members(r, &x->findings[k], j);
             json_out_bool(j, "fails", x->findings[k].fails);
@@ -117,7 +117,7 @@ void check_report_print_json(const struct check_report *r, struct json_out *j)
         json_out_end(j);
     }
     json_out_end(j);
-    json_out_whitespace(j, "\n");
+    json_out_add_whitespace(j, "\n");
     json_out_uint(j, "failing", r->failing);
 }
 

@@ -35,8 +35,8 @@ static struct recheck_request *recheck_find_request(struct recheck *r, int64_t s
 }
 
 /* Returns the newest request that has the token and comes from this side. NULL: none. */
-static struct recheck_request *recheck_find_token(struct recheck *r, bool from_client,
-                                                  uint64_t token)
+static struct recheck_request *recheck_find_request_by_token(struct recheck *r, bool from_client,
+                                                             uint64_t token)
 {
     for (size_t i = r->n; token != 0 && i > 0; i--)
         if (r->request[i - 1].token == token && r->request[i - 1].from_client == from_client)
@@ -46,7 +46,8 @@ static struct recheck_request *recheck_find_token(struct recheck *r, bool from_c
 
 /* Returns the newest request that has the id, comes from this side, and is not abandoned. NULL:
  * none. */
-static struct recheck_request *recheck_find_id(struct recheck *r, bool from_client, uint64_t id)
+static struct recheck_request *recheck_find_request_by_id(struct recheck *r, bool from_client,
+                                                          uint64_t id)
 {
     for (size_t i = r->n; id != 0 && i > 0; i--)
         if (r->request[i - 1].id == id && r->request[i - 1].from_client == from_client &&
@@ -76,11 +77,11 @@ static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, boo
         .seq = seq, .from_client = from_client, .id = rpc_id_hash_json(m->id)};
     q.token = rpc_id_hash_json(json_get(m->meta, "progressToken"));
     /* protocol_check_request() reads this bit, so the bit must be set before the call */
-    if (recheck_find_id(r, from_client, q.id) != NULL)
+    if (recheck_find_request_by_id(r, from_client, q.id) != NULL)
         m->findings |= FINDING(FIND_REUSED_ID);
     *ret = protocol_check_request(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m,
                                   &q.asked);
-    const struct recheck_request *same = recheck_find_token(r, from_client, q.token);
+    const struct recheck_request *same = recheck_find_request_by_token(r, from_client, q.token);
     if (same != NULL && !same->abandoned)
         *ret |= RULE(RULE_REUSED_TOKEN);
     if (from_client && request_has_method(&q, "tools/call")) {
@@ -117,14 +118,14 @@ static breaches recheck_notification(struct recheck *r, const struct rpc *m, boo
         protocol_check_notification(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m);
     struct recheck_request *q = NULL;
     if (rpc_method_is(m, "notifications/cancelled"))
-        q = recheck_find_id(r, from_client, rpc_id_hash_json(m->request_id));
+        q = recheck_find_request_by_id(r, from_client, rpc_id_hash_json(m->request_id));
     if (q != NULL && !request_has_method(q, "initialize"))
         q->abandoned = true;
     if (!from_client && rpc_method_is(m, "notifications/tools/list_changed"))
         tools_forget_all(&r->tools);
     if (m->progress_token.type == JSON_NONE || !rpc_method_is(m, "notifications/progress"))
         return b;
-    q = recheck_find_token(r, !from_client, rpc_id_hash_json(m->progress_token));
+    q = recheck_find_request_by_token(r, !from_client, rpc_id_hash_json(m->progress_token));
     return b | protocol_check_progress(&r->protocol, m, q != NULL ? &q->asked : NULL);
 }
 
@@ -243,7 +244,7 @@ void recheck_explain_breach(const struct recheck *r, enum rule broken, struct bu
         break;
     case RULE_NO_PROGRESS:
         if (r->stuck.times > 0)
-            no_progress_append_text(b, r->stuck.times, r->stuck.failed);
+            no_progress_append_reason(b, r->stuck.times, r->stuck.failed);
         break;
     default:
         break;

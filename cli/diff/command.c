@@ -60,7 +60,7 @@ struct diffing {
 /* ---- options ---- */
 
 /* Reads a factor such as "2", "1.5" or "2x". Returns 0, or MI_EINVAL if the factor is invalid. */
-static int read_factor(const char *text, double *ret)
+static int parse_slowdown_factor(const char *text, double *ret)
 {
     size_t n = strspn(text, "0123456789.");
     char *end;
@@ -99,7 +99,7 @@ static int read_options(struct diffing *x)
     x->rules.canon.across = true;
     x->rules.slower_min_us = settings_duration_us(x->s, "slower-by");
     x->verbose = settings_is_on(x->s, "verbose");
-    filter_read(&x->filter, x->s);
+    filter_read_from_options(&x->filter, x->s);
     if (x->filter.tool != NULL || x->filter.method != NULL) {
         x->rules.takes = diff_selects_call;
         x->rules.ctx = x;
@@ -107,7 +107,7 @@ static int read_options(struct diffing *x)
     int status = reporting_open(&x->reporting, x->s, settings_is_on(x->s, "json"));
     if (status != EXIT_FINE)
         return status;
-    if (slower != NULL && read_factor(slower, &x->rules.slower) < 0)
+    if (slower != NULL && parse_slowdown_factor(slower, &x->rules.slower) < 0)
         return settings_fail_usage(
             x->s, "--slower: invalid factor '%s': use a number such as 2 or 1.5", slower);
     return read_ignore_option(x);
@@ -199,7 +199,7 @@ static int compare_rows(struct diffing *x, int64_t began_us)
 {
     uint32_t n = diff_count_rows(x->diff);
     struct diff_fact f;
-    for (size_t i = 0; diff_get_different_fact(x->diff, i, &f); i++)
+    for (size_t i = 0; diff_get_session_difference(x->diff, i, &f); i++)
         x->counts.facts += f.counts;
     begin_output(x, began_us);
     for (uint32_t i = 0; i < n; i++) {

@@ -28,7 +28,7 @@ static void diff_text_add_value(struct buf *b, struct slice value)
 static void print_session_differences(struct out *o, const struct diff *d)
 {
     struct diff_fact f;
-    for (size_t i = 0; diff_get_different_fact(d, i, &f); i++) {
+    for (size_t i = 0; diff_get_session_difference(d, i, &f); i++) {
         struct buf text = {0}, name = {0};
         for (const char *c = f.name; *c != '\0'; c++)
             buf_addc(&name, *c == '_' ? ' ' : *c);
@@ -89,7 +89,7 @@ static void add_durations(const struct out *o, struct buf *b, const struct resul
  * of the call. */
 static void diff_text_add_name(struct buf *b, const struct result *r, bool narrow)
 {
-    const struct diff_call *c = result_get_call_naming_row(r);
+    const struct diff_call *c = result_get_call_for_row_name(r);
     if (c->target.n == 0 || !narrow || !slice_is(c->method, "tools/call")) {
         buf_slice_add(b, c->method);
         buf_adds(b, c->target.n > 0 ? " " : "");

@@ -11,7 +11,7 @@ static void diff_json_add_session_facts(struct json_out *j, const struct diff *d
 {
     struct diff_fact f;
     json_out_array(j, "session");
-    for (size_t i = 0; diff_get_different_fact(d, i, &f); i++) {
+    for (size_t i = 0; diff_get_session_difference(d, i, &f); i++) {
         json_out_object(j, NULL);
         json_out_str(j, "name", f.name);
         for (int side = 0; side < DIFF_SIDES; side++)
@@ -44,14 +44,14 @@ static void diff_json_add_difference(struct json_out *j, const struct result *r,
 {
     json_out_object(j, NULL);
     json_out_str(j, "part", result_part_name(d->part));
-    json_out_text(j, "pointer", result_get_span_text(r, d->pointer));
+    json_out_text(j, "pointer", result_get_stored_text(r, d->pointer));
     if (d->entry.exists) {
         json_out_str(j, "kind", result_entry_kind(r, d));
-        json_out_text(j, "entry", result_get_span_text(r, d->entry));
-        json_out_text(j, "below", result_get_span_text(r, d->below));
+        json_out_text(j, "entry", result_get_stored_text(r, d->entry));
+        json_out_text(j, "below", result_get_stored_text(r, d->below));
     }
     for (int side = 0; side < DIFF_SIDES; side++)
-        json_out_text(j, sides[side], result_get_span_text(r, d->value[side]));
+        json_out_text(j, sides[side], result_get_stored_text(r, d->value[side]));
     json_out_uint(j, "from", d->at);
     json_out_uint(j, "a_bytes", d->size[DIFF_A]);
     json_out_uint(j, "b_bytes", d->size[DIFF_B]);
@@ -60,7 +60,7 @@ static void diff_json_add_difference(struct json_out *j, const struct result *r,
 
 void diff_json_add_row(struct json_out *j, const struct result *r, size_t max_bytes)
 {
-    const struct diff_call *c = result_get_call_naming_row(r);
+    const struct diff_call *c = result_get_call_for_row_name(r);
     json_out_str(j, "type", "call");
     json_out_str(j, "change", result_name_of_change(r->change));
     json_out_text(j, "method", c->method);
@@ -116,7 +116,7 @@ static void diff_forms_add_value(struct buf *b, const struct out *o, const struc
         return;
     buf_adds(b, marks[side]);
     buf_adds(b, d->at > 0 ? dots : "");
-    text_append_visible(b, result_get_span_text(r, d->value[side]));
+    text_append_visible(b, result_get_stored_text(r, d->value[side]));
     buf_adds(b, d->cut[side] ? dots : "");
     buf_addc(b, '\n');
 }
@@ -127,7 +127,7 @@ static void diff_forms_add_location(struct buf *b, const struct result *r,
                                     const struct result_difference *d)
 {
     if (d->entry.exists) {
-        struct slice name = result_get_span_text(r, d->entry);
+        struct slice name = result_get_stored_text(r, d->entry);
         bool is_string = name.n > 1 && name.p[0] == '"' && name.p[name.n - 1] == '"';
         struct buf plain = {0};
         if (is_string)
@@ -137,11 +137,11 @@ static void diff_forms_add_location(struct buf *b, const struct result *r,
         buf_addc(b, ' ');
         text_append_visible(b, is_string ? buf_slice(&plain) : name);
         buf_adds(b, d->is_entry ? "" : " ");
-        text_append_visible(b, result_get_span_text(r, d->below));
+        text_append_visible(b, result_get_stored_text(r, d->below));
         b->failed |= plain.failed;
         buf_close(&plain);
     } else {
-        struct slice pointer = result_get_span_text(r, d->pointer);
+        struct slice pointer = result_get_stored_text(r, d->pointer);
         buf_adds(b, result_part_name(d->part));
         buf_adds(b, pointer.n > 0 ? " " : "");
         text_append_visible(b, pointer);
@@ -203,7 +203,7 @@ void diff_add_session_difference(struct report *report, const struct diff *d,
                                    REPORT_ERROR};
     c->place = place[DIFF_B];
     buf_adds(&c->name, "session");
-    for (size_t i = 0; diff_get_different_fact(d, i, &f); i++) {
+    for (size_t i = 0; diff_get_session_difference(d, i, &f); i++) {
         if (!f.counts)
             continue;
         c->outcome = REPORT_FAILED;
@@ -224,7 +224,7 @@ void diff_add_session_difference(struct report *report, const struct diff *d,
 static void diff_forms_add_name(struct buf *b, const struct result *r)
 {
     static const char *const ends[DIFF_SIDES] = {"/", " "};
-    const struct diff_call *c = result_get_call_naming_row(r);
+    const struct diff_call *c = result_get_call_for_row_name(r);
     for (int side = 0; side < DIFF_SIDES; side++) {
         if (r->has[side])
             buf_printf(b, "#%llu", (unsigned long long)r->call[side].seq);

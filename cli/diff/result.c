@@ -7,14 +7,14 @@ void result_close(struct result *r)
     buf_close(&r->text);
 }
 
-struct slice result_get_span_text(const struct result *r, struct result_span s)
+struct slice result_get_stored_text(const struct result *r, struct result_span s)
 {
     if (!s.exists || r->text.failed)
         return (struct slice){0};
     return (struct slice){r->text.p != NULL ? r->text.p + s.at : "", s.n};
 }
 
-const struct diff_call *result_get_call_naming_row(const struct result *r)
+const struct diff_call *result_get_call_for_row_name(const struct result *r)
 {
     return &r->call[r->has[DIFF_A] ? DIFF_A : DIFF_B];
 }
@@ -48,7 +48,7 @@ const char *result_part_name(enum diff_part p)
 
 const char *result_entry_kind(const struct result *r, const struct result_difference *d)
 {
-    struct slice p = result_get_span_text(r, d->pointer);
+    struct slice p = result_get_stored_text(r, d->pointer);
     return slice_begins(p, "/tools/")       ? "tool"
            : slice_begins(p, "/prompts/")   ? "prompt"
            : slice_begins(p, "/resources/") ? "resource"

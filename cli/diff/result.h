@@ -55,9 +55,9 @@ struct result {
 /* Compares the calls of a row, and replaces the contents of *r. */
 MI_MUST int result_compare_row(struct result *r, struct diff *d, uint32_t row);
 void result_close(struct result *r);
-struct slice result_get_span_text(const struct result *r, struct result_span s);
+struct slice result_get_stored_text(const struct result *r, struct result_span s);
 /* Returns the call whose method and target are the name of the row. */
-const struct diff_call *result_get_call_naming_row(const struct result *r);
+const struct diff_call *result_get_call_for_row_name(const struct result *r);
 bool result_has_failed_call(const struct result *r); /* whether a call of the row failed */
 /* Whether a call of the row took at least `us` microseconds. */
 bool result_has_slow_call(const struct result *r, int64_t us);

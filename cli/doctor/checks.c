@@ -56,7 +56,7 @@ static void doctor_report_check(struct doctor *d, enum report_outcome outcome, c
             out_printf(&d->reporting.out, "%*sto do: ", INDENT, "");
             out_style(&d->reporting.out, OUT_BOLD);
             size_t from = d->reporting.out.b.n;
-            out_text(&d->reporting.out, slice_of(remedy));
+            out_add_text(&d->reporting.out, slice_of(remedy));
             out_fill_line(&d->reporting.out, from, INDENT + 7);
             out_style(&d->reporting.out, OUT_PLAIN);
         }

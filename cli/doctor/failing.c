@@ -113,7 +113,7 @@ static bool failing_on_session(void *ctx, const struct query_session *s)
     struct failing *f = ctx;
     struct session_view v;
     uint32_t i;
-    if (query_is_imported(s))
+    if (query_session_is_imported(s))
         return true;
     if (intern_add(&f->names, s->name, &i) < 0 || !GROW(f->server, f->n, f->cap)) {
         f->status = MI_ENOMEM;

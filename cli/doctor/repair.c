@@ -206,7 +206,7 @@ static bool is_valid_message(const struct query_message *m)
            json_scan(m->body, NULL, NULL, &scan) == 0;
 }
 
-static bool on_repaired_message(void *ctx, const struct query_message *stored)
+static bool import_message_for_repair(void *ctx, const struct query_message *stored)
 {
     struct repair *p = ctx;
     struct query_message m = *stored;
@@ -242,7 +242,7 @@ static void repair_read_messages(struct repair *p, int64_t id)
     while (from <= last && p->status == 0) {
         int64_t to = span <= last - from ? from + span - 1 : last;
         p->last = from - 1;
-        if (query_timeline(p->q, id, from, to, on_repaired_message, NULL, p) == 0) {
+        if (query_timeline(p->q, id, from, to, import_message_for_repair, NULL, p) == 0) {
             from = to + 1;
             span = span < INT64_MAX / 8 ? span * 8 : INT64_MAX;
             step = 1;
@@ -279,7 +279,7 @@ static int repair_one_session(struct repair *p, int64_t id, struct buf *error)
     json_out_str(&j, "uid", p->uid);
     json_out_end(&j);
     if (origin.n > 2 && !origin.failed)
-        import_set_origin_members(p->import, (struct slice){origin.p + 1, origin.n - 2});
+        import_set_event_members(p->import, (struct slice){origin.p + 1, origin.n - 2});
     if (p->status == 0)
         repair_read_messages(p, id);
     if (p->status == 0)
@@ -296,7 +296,7 @@ static int repair_one_session(struct repair *p, int64_t id, struct buf *error)
 
 /* ---- one database ---- */
 
-static bool on_repaired_session(void *ctx, const struct query_session *s)
+static bool collect_session_for_repair(void *ctx, const struct query_session *s)
 {
     struct repair *p = ctx;
     if (!GROW(p->id, p->n, p->cap))
@@ -341,7 +341,7 @@ static void repair_database(void *ctx, const char *name)
     }
     if (st == 0)
         st = query_open(&p.q, p.path, &error);
-    if (st == 0 && query_sessions(p.q, 0, on_repaired_session, &p) < 0)
+    if (st == 0 && query_sessions(p.q, 0, collect_session_for_repair, &p) < 0)
         count_loss_and_keep_reason(&p, query_error(p.q));
     while (st == 0 && p.n > 0) /* the oldest session is last in p.id and is repaired first */
         st = repair_one_session(&p, p.id[--p.n], &error);

@@ -29,7 +29,7 @@ static void check_anchors(struct doctor *d, const struct settings *own,
         uint64_t size = 0;
         buf_clear(&error);
         int st = anchor_check_syntax(where, &error)
-                     ? anchor_read_last_size(where, last->origin, &size, &error)
+                     ? anchor_read_last_checkpoint_size(where, last->origin, &size, &error)
                      : MI_EINVAL;
         if (st < 0 && st != MI_ENOENT)
             doctor_report_fault(d, "anchor", REMEDY, "%s",

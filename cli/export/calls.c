@@ -90,7 +90,7 @@ static bool on_error_answer(void *ctx, const struct query_message *m)
 {
     struct exported_calls *c = ctx;
     if (m->kind == KIND_ERROR)
-        c->of->error_message = otlp_error_message(m->body);
+        c->of->error_message = otlp_copy_error_message(m->body);
     return false;
 }
 

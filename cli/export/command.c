@@ -57,7 +57,7 @@ static const char about[] =
 
 static bool write_exported_lines(void *ctx, struct slice lines)
 {
-    return save_write(ctx, lines);
+    return save_write_bytes(ctx, lines);
 }
 
 static int write_cassette(const struct settings *settings, struct query *q,
@@ -110,9 +110,9 @@ static bool export_is_cassette(const struct settings *s)
 }
 
 /* Sets *ret_calls to the number of calls that the filter selects. */
-static int write_export_format(const struct settings *settings, struct query *q,
-                               const struct query_session *s, const struct filter *f,
-                               struct save *file, size_t *ret_calls)
+static int write_export_in_format(const struct settings *settings, struct query *q,
+                                  const struct query_session *s, const struct filter *f,
+                                  struct save *file, size_t *ret_calls)
 {
     const char *format = choose_export_format(settings);
     struct export x;
@@ -160,8 +160,9 @@ static int export_session(const struct settings *settings, struct query *q,
     if (file.error != 0)
         st = MI_EIO;
     else
-        st = export_is_cassette(settings) ? write_cassette(settings, q, s, &file)
-                                          : write_export_format(settings, q, s, f, &file, &calls);
+        st = export_is_cassette(settings)
+                 ? write_cassette(settings, q, s, &file)
+                 : write_export_in_format(settings, q, s, f, &file, &calls);
     uint64_t bytes = file.bytes;
     int status = save_close(&file, st == 0);
     if (st == 0 && status == EXIT_FINE)
@@ -175,7 +176,7 @@ static int export_one_session(struct query *q, const struct settings *settings)
     struct query_session s;
     (void)signal(SIGPIPE, SIG_IGN);
     struct filter f;
-    filter_read(&f, settings);
+    filter_read_from_options(&f, settings);
     int status = filter_pick_session(&f, settings, q, settings->operands[0], &s);
     return status == EXIT_FINE ? export_session(settings, q, &s, &f) : status;
 }
@@ -190,7 +191,7 @@ static int check_export_file(const struct settings *s)
     if (settings_is_on(s, "force") || strcmp(path, "-") == 0 || stat(path, &st) != 0 ||
         !S_ISREG(st.st_mode))
         return EXIT_FINE;
-    if (!ask_is_possible())
+    if (!ask_user_has_terminal())
         return settings_fail_usage(
             s, "%s exists: add --force to replace it, or choose another file", path);
     struct buf question = {0};
@@ -218,7 +219,7 @@ static int export_run(const struct settings *s)
         strcmp(choose_export_format(s), "html") != 0)
         return settings_fail_usage(s, "--requests requires --format markdown or html");
     struct filter f;
-    filter_read(&f, s);
+    filter_read_from_options(&f, s);
     if (export_is_cassette(s) && filter_selects_rows(&f))
         return settings_fail_usage(
             s, "a cassette is a whole session: --tool, --method, --failed, --slow, --since and "

@@ -23,7 +23,7 @@ static bool export_write_buffer(struct export *x)
 {
     if (x->b.failed || x->text.failed)
         x->status = MI_ENOMEM;
-    else if (!save_write(x->file, buf_slice(&x->b)))
+    else if (!save_write_bytes(x->file, buf_slice(&x->b)))
         x->status = MI_EIO;
     buf_clear(&x->b);
     return x->status == 0;

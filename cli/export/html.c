@@ -130,7 +130,7 @@ static void page_add_call(struct page *p, const struct exported_call *c)
 
 static void page_begin_row(struct page *p)
 {
-    json_out_whitespace(&p->j, "\n");
+    json_out_add_whitespace(&p->j, "\n");
     json_out_object(&p->j, NULL);
 }
 
@@ -175,7 +175,7 @@ static bool html_on_event(void *ctx, const struct query_event *e)
     json_out_int(&p->j, "t", e->t_us);
     page_add_text(p, "event", e->kind);
     buf_clear(&p->x->text);
-    event_words_append(&p->x->text, e->kind, e->detail);
+    event_words_append_event(&p->x->text, e->kind, e->detail);
     page_add_preview(p);
     if (e->detail.p != NULL)
         page_add_content(p, text_prefix(e->detail, BODY_MAX));
@@ -243,7 +243,7 @@ static void page_add_title(struct export *x)
 }
 
 /* Adds the part of the template before a mark. *rest becomes the part after the mark. */
-static void page_add_template_to_mark(struct export *x, const char *mark, struct slice *rest)
+static void page_add_template_until_mark(struct export *x, const char *mark, struct slice *rest)
 {
     const char *at = memmem(rest->p, rest->n, mark, strlen(mark));
     assert(at != NULL); /* cannot fail, because report.html contains all marks */
@@ -255,11 +255,11 @@ static void page_add_template_to_mark(struct export *x, const char *mark, struct
 int export_html(struct export *x)
 {
     struct slice rest = {report_page, report_page_n};
-    page_add_template_to_mark(x, "@TITLE@", &rest);
+    page_add_template_until_mark(x, "@TITLE@", &rest);
     page_add_title(x);
-    page_add_template_to_mark(x, "@COST@", &rest);
+    page_add_template_until_mark(x, "@COST@", &rest);
     int st = export_html_cost(x);
-    page_add_template_to_mark(x, "@DATA@", &rest);
+    page_add_template_until_mark(x, "@DATA@", &rest);
     struct page p = {x, json_out_to(&x->b)};
     json_out_array(&p.j, NULL);
     if (st == 0)

@@ -63,7 +63,7 @@ static int import_bundle_add_origin(struct import *d, const struct bundle *b)
     json_out_str(&j, "root", root);
     bool good = !text.failed;
     if (good)
-        import_set_origin_members(d, buf_slice(&text));
+        import_set_event_members(d, buf_slice(&text));
     buf_close(&text);
     return good ? 0 : MI_ENOMEM;
 }
@@ -215,7 +215,7 @@ static int import_command_run(const struct settings *settings)
         return settings_fail_usage(settings, "--key: %s is not a bundle of `audit prove`", path);
     int status = key_text != NULL ? input_read_public_key(key_text, &key) : EXIT_FINE;
     if (status == EXIT_FINE && bundle)
-        status = input_read(path, BUNDLE_MAX, &text);
+        status = input_read_path(path, BUNDLE_MAX, &text);
     if (status == EXIT_FINE) {
         char *vault = settings_get_vault_path(settings);
         status = vault == NULL

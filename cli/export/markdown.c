@@ -37,7 +37,7 @@ static void markdown_add_plain(struct export *x, struct slice text)
     buf_close(&visible);
 }
 
-static size_t longest_run_of_backticks(struct slice s)
+static size_t count_longest_backtick_run(struct slice s)
 {
     size_t most = 0;
     size_t run = 0;
@@ -52,7 +52,7 @@ static size_t longest_run_of_backticks(struct slice s)
  * cannot end the block. */
 static void add_code_block(struct export *x, const char *language, struct slice text)
 {
-    size_t ticks = longest_run_of_backticks(text);
+    size_t ticks = count_longest_backtick_run(text);
     struct slice head = text;
     size_t chars = 0;
     for (size_t i = 0; i < text.n; i++) {
@@ -175,7 +175,7 @@ static void markdown_add_number(struct export *x, const char *key, int64_t n)
 
 static void markdown_add_time(struct export *x, const char *key, int64_t at_us)
 {
-    buf_printf(&x->b, "%s: %s\n", key, clock_utc(at_us).s);
+    buf_printf(&x->b, "%s: %s\n", key, clock_format_utc(at_us).s);
 }
 
 /* seal: NULL if the log has no seal of the session. */
@@ -231,7 +231,7 @@ static void add_evidence(struct export *x, const struct query_seal *seal)
 
 static void add_title(struct export *x)
 {
-    struct clock_text started = clock_utc(x->s->started_at_us);
+    struct clock_text started = clock_format_utc(x->s->started_at_us);
     buf_adds(&x->b, "# ");
     markdown_add_plain(x, x->s->name);
     buf_printf(&x->b, ", %.10s %.5s UTC\n\n", started.s, started.s + 11);
@@ -343,7 +343,7 @@ static bool markdown_on_event(void *ctx, const struct query_event *e)
     buf_printf(&x->b, "- %.3f s ", (double)e->t_us / 1e6);
     markdown_add_plain(x, e->kind);
     buf_clear(&x->text);
-    event_words_append(&x->text, e->kind, e->detail);
+    event_words_append_event(&x->text, e->kind, e->detail);
     if (x->text.n > 0)
         buf_adds(&x->b, ": ");
     markdown_add_plain(x, text_prefix(buf_slice(&x->text), BODY_CHARS));

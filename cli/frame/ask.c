@@ -8,7 +8,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-bool ask_is_possible(void)
+bool ask_user_has_terminal(void)
 {
     return isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
 }
@@ -30,7 +30,7 @@ bool ask_user_for_yes(const char *question)
 
 static volatile sig_atomic_t arrived; /* number of the signal that arrived; 0: none */
 
-static void ask_on_signal(int number)
+static void ask_store_signal_number(int number)
 {
     arrived = number;
 }
@@ -49,10 +49,10 @@ static void read_line(struct buf *to)
     }
 }
 
-int ask_secret(const char *question, struct buf *ret)
+int ask_user_to_type_secret(const char *question, struct buf *ret)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
-    struct sigaction a = {.sa_handler = ask_on_signal}, before[MI_COUNT(signals)];
+    struct sigaction a = {.sa_handler = ask_store_signal_number}, before[MI_COUNT(signals)];
     struct termios shown, hidden;
     size_t from = ret->n;
     if (tcgetattr(STDIN_FILENO, &shown) != 0)

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 
 /* Returns true if somebody can read and answer a question: stdin and stderr must be terminals. */
-bool ask_is_possible(void);
+bool ask_user_has_terminal(void);
 /* Writes the question and `[y/N]` to stderr, and reads a line from stdin. Returns true if the line
  * is `y` or `yes`. */
 bool ask_user_for_yes(const char *question);
@@ -17,6 +17,6 @@ bool ask_user_for_yes(const char *question);
 /* Writes the question to stderr, reads a line without echo, and appends it without its newline. A
  * signal takes effect after the terminal is restored. Returns 0; MI_ENOENT: nothing was entered;
  * MI_EFULL: more than ASK_SECRET_MAX bytes. */
-MI_MUST int ask_secret(const char *question, struct buf *ret);
+MI_MUST int ask_user_to_type_secret(const char *question, struct buf *ret);
 
 #endif

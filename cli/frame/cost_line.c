@@ -86,7 +86,7 @@ int cost_make_tool_lines(const struct cost_server *s, struct cost_tool_line **re
     return 0;
 }
 
-void append_other_costs(struct buf *b, const struct cost_server *s)
+void append_costs_not_in_table(struct buf *b, const struct cost_server *s)
 {
     const struct {
         const char *name;

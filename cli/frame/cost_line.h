@@ -28,6 +28,6 @@ MI_MUST int cost_make_tool_lines(const struct cost_server *s, struct cost_tool_l
 /* Appends the number and the size of images, audio and blobs: "3, 1.5MiB". */
 void cost_line_append_binaries(struct buf *b, const struct cost_binaries *x);
 /* Appends a sentence about what the table of tools leaves out: instructions, prompts, resources. */
-void append_other_costs(struct buf *b, const struct cost_server *s);
+void append_costs_not_in_table(struct buf *b, const struct cost_server *s);
 
 #endif

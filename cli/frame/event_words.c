@@ -164,7 +164,7 @@ static void add_members(struct buf *b, struct slice detail)
     }
 }
 
-void event_words_append(struct buf *b, struct slice kind, struct slice detail)
+void event_words_append_event(struct buf *b, struct slice kind, struct slice detail)
 {
     struct json_value members = parse_detail_object(detail);
     size_t from = b->n;

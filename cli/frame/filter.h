@@ -48,9 +48,9 @@
     }
 
 /* Sets *f from the settings `s` of a command, using those options that the command has. */
-void filter_read(struct filter *f, const struct settings *s);
-/* Looks up the session of --session, which filter_read() ignores. Returns 0, or the error of
- * query_session(). */
+void filter_read_from_options(struct filter *f, const struct settings *s);
+/* Looks up the session of --session, which filter_read_from_options() ignores. Returns 0, or the
+ * error of query_session(). */
 MI_MUST int filter_find_session(struct filter *f, const struct settings *s, struct query *q);
 /* Finds the session for a command that reads one session: `ref`, else the newest session that
  * matches --server, --client and --project. Returns EXIT_FINE or, after a message on stderr, the

@@ -11,10 +11,10 @@ static struct group_line group_line(const struct count *c, size_t i)
     const struct tally_group *g = &c->tally.group[i];
     struct group_line l = {.g = *g,
                            .key = intern_get_text(&c->tally.keys, g->key),
-                           .p50_us = tally_percentile(g, 50),
-                           .p95_us = tally_percentile(g, 95),
-                           .p99_us = tally_percentile(g, 99),
-                           .max_us = tally_percentile(g, 100),
+                           .p50_us = tally_compute_percentile(g, 50),
+                           .p95_us = tally_compute_percentile(g, 95),
+                           .p99_us = tally_compute_percentile(g, 99),
+                           .max_us = tally_compute_percentile(g, 100),
                            .bytes = g->request_bytes + g->response_bytes,
                            .result_tokens = g->result_tokens};
     struct slice *const keys[COUNT_WAYS] = {[COUNT_TOOL] = &l.server,
@@ -126,7 +126,7 @@ static const struct show_column columns[] = {
 };
 /* clang-format on */
 
-struct show_list group_line_columns(const struct count *c)
+struct show_list group_line_get_columns(const struct count *c)
 {
     unsigned when = 1u << c->by | (c->requests ? REQUESTS : CALLS) | (c->tokens ? TOKENS : 0);
     for (size_t i = 0; i < c->tally.n; i++)

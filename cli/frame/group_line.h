@@ -24,7 +24,7 @@ struct group_line {
 };
 
 /* Returns the columns of the list of groups. */
-struct show_list group_line_columns(const struct count *c);
+struct show_list group_line_get_columns(const struct count *c);
 /* Counts the calls of the vault into *c. If some calls have several requests, counts them a second
  * time into *again: as requests if *c counts operations, as operations if *c counts requests. Call
  * count_close() for *c and *again in any case. */

@@ -9,7 +9,7 @@
 
 #define KEY_FILE_MAX 4096
 
-int input_read(const char *path, size_t max, struct buf *b)
+int input_read_path(const char *path, size_t max, struct buf *b)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     int e = is_stdin ? read_all(STDIN_FILENO, max, b) : read_all_of_file(path, max, b);
@@ -29,7 +29,7 @@ int input_read_public_key(const char *key, struct public_key *ret)
                   strchr(key, '+') == NULL ? key : "its value");
         return EXIT_USAGE;
     }
-    int status = input_read(key, KEY_FILE_MAX, &b);
+    int status = input_read_path(key, KEY_FILE_MAX, &b);
     struct slice text = buf_slice(&b); /* the key without the white space around it */
     while (text.n > 0 && memchr(" \t\r\n", text.p[0], 4) != NULL)
         text = (struct slice){text.p + 1, text.n - 1};

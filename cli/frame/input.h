@@ -9,7 +9,7 @@
 #include "evidence/key.h"
 
 /* Reads a file (`-` is stdin) of at most `max` bytes. Returns EXIT_FINE or EXIT_TROUBLE. */
-MI_MUST int input_read(const char *path, size_t max, struct buf *b);
+MI_MUST int input_read_path(const char *path, size_t max, struct buf *b);
 /* Reads a verifier key: `key` is the key itself, or a file that contains it. Returns EXIT_FINE,
  * EXIT_USAGE or EXIT_TROUBLE. */
 MI_MUST int input_read_public_key(const char *key, struct public_key *ret);

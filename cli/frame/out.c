@@ -89,7 +89,7 @@ void out_printf(struct out *o, const char *fmt, ...)
     va_end(ap);
 }
 
-void out_text(struct out *o, struct slice text)
+void out_add_text(struct out *o, struct slice text)
 {
     if (text.p != NULL)
         text_append_visible(&o->b, text);
@@ -122,7 +122,7 @@ const char *out_direction_arrow(const struct out *o, bool to_server)
 void out_write_styled(struct out *o, enum out_style style, struct slice text)
 {
     out_style(o, style);
-    out_text(o, text);
+    out_add_text(o, text);
     out_style(o, OUT_PLAIN);
 }
 
@@ -226,7 +226,7 @@ void out_print_paragraphs(struct out *o, size_t indent, struct slice text)
 {
     while (text.n > 0) {
         size_t from = o->b.n;
-        out_text(o, slice_take_line(&text));
+        out_add_text(o, slice_take_line(&text));
         out_fill_line(o, from, indent);
     }
 }

@@ -1,9 +1,9 @@
 /* out.h - output of commands to stdout, without control characters from recordings.
  *
- * Rules     recorded text is added with out_text(), out_add_fixed_cell() or out_add_fitting_text().
- *           They make control characters visible. Colour is used only on a terminal, if NO_COLOR is
- *           not set and TERM is not `dumb`. Arrows and ellipses are ASCII unless the locale
- *           (LC_ALL, LC_CTYPE, LANG) is UTF-8.
+ * Rules     recorded text is added with out_add_text(), out_add_fixed_cell() or
+ *           out_add_fitting_text(). They make control characters visible. Colour is used only on a
+ *           terminal, if NO_COLOR is not set and TERM is not `dumb`. Arrows and ellipses are ASCII
+ *           unless the locale (LC_ALL, LC_CTYPE, LANG) is UTF-8.
  * Owns      a buffer, written to stdout in blocks.
  * Errors    after a failed write everything is dropped. A closed pipe is not an error.
  * Blocks    as long as stdout does. From out_open() on, SIGPIPE is ignored. */
@@ -15,7 +15,7 @@
 
 struct out {
     struct buf b;    /* owned; output that is not written yet */
-    struct buf text; /* owned; scratch of out_text() and out_add_fixed_cell() */
+    struct buf text; /* owned; scratch of out_add_text() and out_add_fixed_cell() */
     bool is_terminal, coloured, utf8;
     /* columns of the terminal; OUT_UNLIMITED (nothing is truncated) if stdout is not a terminal */
     size_t columns;
@@ -37,7 +37,7 @@ bool out_has_ended(const struct out *o); /* returns true if further output is dr
 void out_add_raw(struct out *o, const char *text); /* writes text of this program, unescaped */
 /* Writes text of this program. */
 void out_printf(struct out *o, const char *fmt, ...) MI_FORMAT(2, 3);
-void out_text(struct out *o, struct slice text); /* writes recorded text, escaped */
+void out_add_text(struct out *o, struct slice text); /* writes recorded text, escaped */
 /* Sets the style of the following output, until the next call. OUT_PLAIN ends a style. */
 void out_style(struct out *o, enum out_style style);
 /* Writes text of this program in a style, such as OUT_BOLD. */

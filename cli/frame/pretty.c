@@ -65,7 +65,7 @@ void pretty_print(struct out *o, struct slice valid, size_t indent)
             bool is_key = after < end && *after == ':';
             if (is_key)
                 out_style(o, OUT_CYAN);
-            out_text(o, (struct slice){p, n});
+            out_add_text(o, (struct slice){p, n});
             if (is_key)
                 out_style(o, OUT_PLAIN);
             p += n;

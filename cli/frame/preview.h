@@ -6,8 +6,8 @@
  * result without text is shown as JSON; a body that is not a message is shown as it is. Each run of
  * white space becomes one blank. A line of stderr is shown unchanged.
  *
- * Owns      nothing. The text is raw: print it with out_text() or out_add_fitting_text(), or write
- *           it with text_append_visible().
+ * Owns      nothing. The text is raw: print it with out_add_text() or out_add_fitting_text(), or
+ *           write it with text_append_visible().
  * Blocks    never. Pure. */
 #ifndef MI_CLI_FRAME_PREVIEW_H
 #define MI_CLI_FRAME_PREVIEW_H

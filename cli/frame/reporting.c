@@ -15,7 +15,7 @@ static bool is_path_of_stdout(const char *path)
 
 /* Reads --format and --output. `--format FORM --output FILE` is another way to request a single
  * form. */
-static int read_format(struct reporting *r, const struct settings *s)
+static int read_report_format(struct reporting *r, const struct settings *s)
 {
     const char *format = settings_get_text(s, "format");
     if (settings_is_on(s, "json") && opt_get_source(&s->set, "format") == OPT_FLAG &&
@@ -43,7 +43,7 @@ int reporting_open(struct reporting *r, const struct settings *s, bool json)
         .junit = settings_get_text(s, "junit"),
         .sarif = settings_get_text(s, "sarif"),
     };
-    int status = settings_has_option(s, "format") ? read_format(r, s) : EXIT_FINE;
+    int status = settings_has_option(s, "format") ? read_report_format(r, s) : EXIT_FINE;
     if (status != EXIT_FINE)
         return status;
     bool junit = is_path_of_stdout(r->junit), sarif = is_path_of_stdout(r->sarif);
@@ -139,7 +139,7 @@ void reporting_print_line(struct out *o, const struct reporting_cell *cells, siz
         out_printf(o, "%*s", SENTENCE_INDENT, "");
     }
     size_t from = o->b.n;
-    out_text(o, sentence);
+    out_add_text(o, sentence);
     out_fill_line(o, from, indent);
 }
 
@@ -170,7 +170,7 @@ void reporting_print_details(struct out *o, struct slice lines, size_t indent)
         out_style(o, removed ? OUT_RED : added ? OUT_GREEN : OUT_PLAIN);
         size_t from = o->b.n;
         if (has_words_to_wrap(line, room)) {
-            out_text(o, line);
+            out_add_text(o, line);
             out_fill_line(o, from, begin);
         } else {
             (void)out_add_fitting_text(o, OUT_PLAIN, line, room);

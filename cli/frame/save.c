@@ -19,7 +19,7 @@ static void save_set_error(struct save *s)
 
 /* Gives the new file the mode of the file that it replaces. Returns false with errno set on an
  * error. */
-static bool save_copy_mode(int fd, const char *target)
+static bool save_copy_file_mode(int fd, const char *target)
 {
     struct stat old, now;
     if (stat(target, &old) != 0)
@@ -41,7 +41,7 @@ static void open_temporary_file(struct save *s, enum save_access access)
     }
     s->beside = beside;
     s->fd = open(s->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, access);
-    if (s->fd >= 0 && save_copy_mode(s->fd, s->target))
+    if (s->fd >= 0 && save_copy_file_mode(s->fd, s->target))
         return;
     save_set_error(s);
     if (s->fd >= 0)
@@ -71,7 +71,7 @@ void save_open(struct save *s, const char *path, enum save_access access)
         save_set_error(s);
 }
 
-bool save_write(struct save *s, struct slice bytes)
+bool save_write_bytes(struct save *s, struct slice bytes)
 {
     if (s->error == 0 && write_all(s->fd, bytes) < 0)
         save_set_error(s);
@@ -108,6 +108,6 @@ int save_buffer_to_file(const char *path, const struct buf *b)
         return EXIT_TROUBLE;
     }
     save_open(&s, path, SAVE_SHARED);
-    bool written = save_write(&s, buf_slice(b));
+    bool written = save_write_bytes(&s, buf_slice(b));
     return save_close(&s, written);
 }

@@ -26,7 +26,7 @@ struct save {
 enum save_access { SAVE_SHARED = 0666, SAVE_PRIVATE = 0600 };
 
 void save_open(struct save *s, const char *path, enum save_access access);
-bool save_write(struct save *s, struct slice bytes); /* returns false after an error */
+bool save_write_bytes(struct save *s, struct slice bytes); /* returns false after an error */
 /* If `keep` is true, replaces the file; otherwise leaves the old file as it was. Returns EXIT_FINE
  * or EXIT_TROUBLE. */
 MI_MUST int save_close(struct save *s, bool keep);

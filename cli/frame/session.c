@@ -28,7 +28,7 @@ enum session_state session_determine_state(struct query *q, const struct query_s
     int lock = -1;
     if (!x.ended && !query_is_store(q)) {
         struct running r;
-        lock = running_lock_find(query_dir_fd(q));
+        lock = running_lock_open_existing(query_dir_fd(q));
         if (query_read_running_processes(q, s->id, &r) == 0)
             x.r = r;
     }
@@ -89,7 +89,7 @@ const char *session_store_url(const struct settings *s)
 
 /* Whether --host or --user is given without a store. If the flag --vault overrides a URL of the
  * environment, --host and --user of the environment belong to that URL and are ignored. */
-static bool is_filter_without_store(const struct settings *s, const char *name)
+static bool option_lacks_its_store(const struct settings *s, const char *name)
 {
     return settings_get_text(s, name) != NULL &&
            (settings_get_text(s, "from") == NULL || setting_is_set_by_flag(s, name));
@@ -130,7 +130,7 @@ int session_vault_open(const struct settings *s, struct query **ret)
     if (session_store_url(s) != NULL && open_store != NULL)
         return open_store(s, ret);
     if (settings_has_option(s, "from") &&
-        (is_filter_without_store(s, "host") || is_filter_without_store(s, "user")))
+        (option_lacks_its_store(s, "host") || option_lacks_its_store(s, "user")))
         return settings_fail_usage(s, "--host and --user need --from");
     return open_configured_vault(&with_closing, s, ret);
 }
@@ -259,7 +259,7 @@ void session_append_end_reason(struct buf *b, const struct query_session *s,
 int session_describe(struct query *q, const struct query_session *s, struct buf *b)
 {
     int64_t messages = 0, event = 0;
-    int st = query_last_seq_and_event(q, s->id, &messages, &event);
+    int st = query_read_last_seq_and_event(q, s->id, &messages, &event);
     if (st < 0)
         return st;
     buf_printf(b, "session %lld of %.*s (%s, %lld message%s)", (long long)s->number, (int)s->name.n,

@@ -11,7 +11,7 @@ struct session_line session_line(const struct query_session *s, const struct ses
         .state = slice_of(session_state_name(v->state)),
         .errors = session_count_errors(v->summary.ended_as),
         .failed_requests = session_count_errors(v->summary.by_status),
-        .imported = query_is_imported(s),
+        .imported = query_session_is_imported(s),
     };
 }
 

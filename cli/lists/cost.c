@@ -96,7 +96,7 @@ static int cost_print_tools(const struct settings *s, const struct cost_server *
             break;
     }
     free(l);
-    append_other_costs(&o.more, server);
+    append_costs_not_in_table(&o.more, server);
     status = list_out_close(&o);
     if (st == 0)
         return status;
@@ -140,7 +140,7 @@ static int cost_print(struct query *q, const struct settings *s)
     struct cost c = {.server = s->operands_n > 0 ? s->operands[0] : NULL,
                      .imported = settings_is_on(s, "imported"),
                      .sent = settings_is_on(s, "sent")};
-    filter_read(&c.filter, s);
+    filter_read_from_options(&c.filter, s);
     int st = cost_read_sessions(&c, q), status = EXIT_FINE;
     bool none = c.n == 0, left_out = c.left_out;
     if (st == 0 && none && c.server != NULL) {

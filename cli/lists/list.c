@@ -13,7 +13,7 @@ struct asking {
     void *row; /* owned */
 };
 
-static bool list_on_cells(void *ctx, const struct cell *cell, size_t n)
+static bool list_on_row_of_cells(void *ctx, const struct cell *cell, size_t n)
 {
     struct asking *a = ctx;
     for (size_t i = 0; i < n && i < a->list->shown.n; i++)
@@ -28,7 +28,8 @@ int list_read_rows(const struct list *l, struct list_reading *r)
     struct asking a = {l, r, calloc(1, l->shown.size)};
     struct filter any = FILTER_ANY;
     struct call_question x = {.filter = &any, .around = l->sql};
-    int st = a.row != NULL ? query_read_calls_as_cells(r->q, &x, list_on_cells, &a) : MI_ENOMEM;
+    int st =
+        a.row != NULL ? query_read_calls_as_cells(r->q, &x, list_on_row_of_cells, &a) : MI_ENOMEM;
     free(a.row);
     return st;
 }

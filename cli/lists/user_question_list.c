@@ -91,7 +91,7 @@ static int user_question_list_print(struct query *q, const struct settings *s)
                              .sent = settings_is_on(s, "sent"),
                              .limit = settings_get_number(s, "limit"),
                              .none = "no matching request for input"};
-    filter_read(&f, s);
+    filter_read_from_options(&f, s);
     int st = filter_find_session(&f, s, q);
     return st < 0 ? session_report_query_error(q, st) : list_print(&list_user_questions, s, &r);
 }

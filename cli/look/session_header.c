@@ -18,10 +18,10 @@ static void session_header_print_label(struct out *o, const char *name)
 
 static void print_header_name(struct out *o, struct slice name, struct slice version)
 {
-    out_text(o, name);
+    out_add_text(o, name);
     if (version.p != NULL) {
         out_add_raw(o, " ");
-        out_text(o, version);
+        out_add_text(o, version);
     }
 }
 
@@ -31,7 +31,7 @@ static void print_header_field(struct out *o, const char *name, struct slice tex
     if (text.p == NULL)
         return;
     session_header_print_label(o, name);
-    out_text(o, text);
+    out_add_text(o, text);
     out_end_line(o);
 }
 
@@ -61,7 +61,7 @@ static void print_quoted_word(struct out *o, struct slice word, bool first)
     for (size_t i = 0; i < word.n; i++)
         quoted = quoted || memchr(plain, word.p[i], plain_n) == NULL;
     if (!quoted) {
-        out_text(o, word);
+        out_add_text(o, word);
         return;
     }
     text_append_visible(&visible, word);
@@ -74,11 +74,11 @@ static void print_quoted_word(struct out *o, struct slice word, bool first)
     out_add_raw(o, "'");
     for (const char *q; (q = memchr(word.p, '\'', word.n)) != NULL;) {
         size_t n = (size_t)(q - word.p);
-        out_text(o, (struct slice){word.p, n});
+        out_add_text(o, (struct slice){word.p, n});
         out_add_raw(o, "'\\''");
         word = (struct slice){q + 1, word.n - n - 1};
     }
-    out_text(o, word);
+    out_add_text(o, word);
     out_add_raw(o, "'");
 }
 
@@ -89,7 +89,7 @@ static void print_command_line(struct out *o, struct slice command)
     struct buf word = {0};
     session_header_print_label(o, "command");
     if (json_scan(command, NULL, NULL, &scan) < 0 || scan.type != JSON_ARRAY) {
-        out_text(o, command);
+        out_add_text(o, command);
         out_end_line(o);
         return;
     }
@@ -113,7 +113,7 @@ static void print_client_line(struct out *o, const struct query_session *s, bool
                       s->client_version);
     if (s->protocol_version.p != NULL) {
         out_add_raw(o, ", protocol ");
-        out_text(o, s->protocol_version);
+        out_add_text(o, s->protocol_version);
     }
     out_add_raw(o, sent ? "; made by `send`" : "");
     out_end_line(o);
@@ -131,9 +131,9 @@ static void print_session_end_line(struct out *o, const struct query_session *s,
         out_printf(o, "died: process %lld exited without recording an end", (long long)s->pid);
     } else if (v->state == SESSION_ELSEWHERE) {
         out_add_raw(o, "unknown: the session ran on ");
-        out_text(o, s->host);
+        out_add_text(o, s->host);
     } else {
-        out_text(o, s->end_reason.p != NULL ? s->end_reason : slice_of("no reason recorded"));
+        out_add_text(o, s->end_reason.p != NULL ? s->end_reason : slice_of("no reason recorded"));
         if (s->has_exit_status)
             out_printf(o, ", exit status %lld", (long long)s->exit_status);
         if (s->has_exit_status && s->exit_status > 128 && s->exit_status < 128 + 65)
@@ -195,7 +195,7 @@ void session_header_print(struct out *o, const struct query_session *s,
     out_printf(o, "%lld", (long long)s->number);
     out_style(o, OUT_PLAIN);
     out_add_raw(o, "  ");
-    out_text(o, s->uid);
+    out_add_text(o, s->uid);
     out_end_line(o);
     session_header_print_label(o, "server");
     out_write_styled(o, OUT_CYAN, s->name);
@@ -225,7 +225,7 @@ void session_title_print(struct out *o, const struct query_session *s)
 {
     out_style(o, OUT_DIM);
     out_printf(o, "session %lld  ", (long long)s->number);
-    out_text(o, s->name);
+    out_add_text(o, s->name);
     out_printf(o, "  %s", clock_format_local_time(s->started_at_us).s);
     out_style(o, OUT_PLAIN);
     out_end_line(o);

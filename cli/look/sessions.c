@@ -79,7 +79,7 @@ static int sessions_print(struct query *q, const struct settings *settings)
         .live = settings_is_on(settings, "live"),
     };
     bool several; /* there are several vaults */
-    filter_read(&l.filter, settings);
+    filter_read_from_options(&l.filter, settings);
     int st = query_has_several_vaults(q, &several);
     struct show_list rows =
         session_list_columns(st == 0 && several, settings_is_on(settings, "requests"));

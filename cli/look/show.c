@@ -221,7 +221,7 @@ static int print_shown_session(struct showing *s, const struct settings *setting
 static int show_command_print_messages(struct query *q, const struct settings *settings)
 {
     struct showing s = {.q = q, .requests = settings_is_on(settings, "requests")};
-    filter_read(&s.filter, settings);
+    filter_read_from_options(&s.filter, settings);
     if (settings_get_text(settings, "seq") != NULL)
         s.seq = settings_get_number(settings, "seq");
     int status = filter_pick_session(&s.filter, settings, q, settings->operands[0], &s.session);

@@ -45,8 +45,8 @@ static const char about[] =
 /* clang-format on */
 
 /* Prints the groups. again: the second count of count_groups(). */
-static int print_groups(struct list_out *o, struct count *c, const struct count *again,
-                        const char *sort, size_t limit)
+static int print_call_groups(struct list_out *o, struct count *c, const struct count *again,
+                             const char *sort, size_t limit)
 {
     size_t n = limit > 0 ? size_min(limit, c->tally.n) : c->tally.n;
     struct group_line *l;
@@ -74,15 +74,15 @@ static int stats_count_calls(struct query *q, const struct settings *s)
                                   settings_is_on(s, "csv")};
     struct count again = {0};
     struct list_out o;
-    filter_read(&c.filter, s);
+    filter_read_from_options(&c.filter, s);
     int st = filter_find_session(&c.filter, s, q);
     if (st == 0)
         st = count_groups(&c, &again, q);
-    struct show_list list = group_line_columns(&c);
+    struct show_list list = group_line_get_columns(&c);
     int status = list_out_open(&o, s, &list);
     if (st == 0 && status == EXIT_FINE)
-        st = print_groups(&o, &c, &again, settings_get_text(s, "sort"),
-                          (size_t)settings_get_number(s, "limit"));
+        st = print_call_groups(&o, &c, &again, settings_get_text(s, "sort"),
+                               (size_t)settings_get_number(s, "limit"));
     bool none = c.tally.n == 0 && o.form == LIST_TABLE;
     if (st == 0 && c.repeats > 0)
         log_warn("%lld call%s repeated an earlier call that may have run; %lld of them went to the "

@@ -39,7 +39,7 @@ static bool count_session_for_suggestion(void *ctx, const struct query_session *
 {
     struct basis *b = ctx;
     bool sent = false;
-    if (!slice_is(s->name, b->server) || query_is_imported(s))
+    if (!slice_is(s->name, b->server) || query_session_is_imported(s))
         return true;
     b->status = query_session_is_made_by_send(b->q, s->id, &sent);
     if (b->status < 0 || sent)
@@ -120,7 +120,7 @@ static void used_tools_close(struct used *u)
 }
 
 /* Whether hide-tools and read-only of the configuration keep this tool. */
-static bool configuration_keeps_tool(const struct used *u, const struct tool *t)
+static bool configuration_allows_tool(const struct used *u, const struct tool *t)
 {
     struct json_value hint = json_get((struct json_value){JSON_OBJECT, t->text}, "annotations");
     return (t->name.n > TOOL_RULE_NAME_MAX || tool_rule_allows_name(&u->in_force, t->name)) &&
@@ -182,7 +182,7 @@ static int find_used_tools(const struct count *c, const char *server, const stru
         int64_t calls = count_calls_of_tool(c, server, t->name);
         u->calls += calls;
         u->called += calls > 0;
-        if (calls > 0 && configuration_keeps_tool(u, t)) {
+        if (calls > 0 && configuration_allows_tool(u, t)) {
             u->tool[u->n++] = t;
         } else if (calls > 0) {
             buf_adds(&u->hidden, u->hidden.n > 0 ? ", " : "");
@@ -231,7 +231,7 @@ static int create_config_file(const char *path, struct slice text)
     if (st < 0)
         return EXIT_TROUBLE;
     save_open(&out, path, SAVE_PRIVATE);
-    bool good = save_write(&out, text);
+    bool good = save_write_bytes(&out, text);
     return save_close(&out, good);
 }
 
@@ -337,7 +337,7 @@ static struct effect compute_effect_of_rule(const struct tool_list *l, const str
         const struct tool *t = &l->tools.tool[i];
         int64_t tokens = context_count_definition_tokens(t->text);
         e.tokens_all += tokens;
-        if (!configuration_keeps_tool(u, t))
+        if (!configuration_allows_tool(u, t))
             continue;
         if (tool_rule_allows_name(&u->rule, t->name)) {
             kept++;
@@ -434,8 +434,8 @@ static int suggest_rules_from_calls(const struct settings *s, const struct basis
     return status;
 }
 
-int suggest_rule(struct query *q, const struct settings *s, const char *server,
-                 struct tool_list *list)
+int suggest_tool_rule(struct query *q, const struct settings *s, const char *server,
+                      struct tool_list *list)
 {
     struct basis b = {.q = q, .server = server};
     int64_t since_us = 0;

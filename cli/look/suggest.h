@@ -12,7 +12,7 @@
 #define SUGGEST_DAYS_MIN 2
 
 /* `list` has the current tools of the server. Returns the exit status. */
-MI_MUST int suggest_rule(struct query *q, const struct settings *s, const char *server,
-                         struct tool_list *list);
+MI_MUST int suggest_tool_rule(struct query *q, const struct settings *s, const char *server,
+                              struct tool_list *list);
 
 #endif

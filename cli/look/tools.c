@@ -146,7 +146,7 @@ static void print_diff_value(struct out *o, const char *mark, enum out_style sty
     struct slice head = text_prefix(value, VALUE_MAX);
     out_style(o, style);
     out_add_raw(o, mark);
-    out_text(o, head);
+    out_add_text(o, head);
     out_add_raw(o, head.n < value.n ? "..." : "");
     out_style(o, OUT_PLAIN);
     out_end_line(o);
@@ -157,7 +157,7 @@ static void tools_on_difference(void *ctx, struct slice pointer, struct slice be
 {
     struct printing *p = ctx;
     out_add_raw(p->o, "  ");
-    out_text(p->o, pointer);
+    out_add_text(p->o, pointer);
     out_end_line(p->o);
     print_diff_value(p->o, "  - ", OUT_RED, before);
     print_diff_value(p->o, "  + ", OUT_GREEN, now);
@@ -185,7 +185,7 @@ static void tools_on_change(void *ctx, enum tools_change change, struct slice na
     out_style(p->o, styles[change]);
     out_printf(p->o, "%-8s", tools_get_change_name(change));
     out_style(p->o, OUT_PLAIN);
-    out_text(p->o, name);
+    out_add_text(p->o, name);
     out_end_line(p->o);
     if (before != NULL && now != NULL)
         tool_diff_compare(before->text, now->text, tools_on_difference, p);
@@ -251,7 +251,7 @@ static int tools_print_server(const struct settings *s, struct query *q, const c
         return EXIT_TROUBLE;
     }
     if (settings_is_on(s, "suggest")) {
-        int suggested = suggest_rule(q, s, server, &l);
+        int suggested = suggest_tool_rule(q, s, server, &l);
         tool_list_close(&l);
         return suggested;
     }

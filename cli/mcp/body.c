@@ -173,7 +173,7 @@ static struct slice body_cut_part_at_offset(const struct body_view *v, struct sl
     struct slice part = body_get_text_prefix(from, max);
     do {
         buf_clear(ret_text);
-        append_shown_lines(ret_text, part, prefix);
+        append_lines_with_prefix(ret_text, part, prefix);
         if (ret_text->n <= 2 * max || part.n <= max / 8)
             break;
         part = body_get_text_prefix(from, part.n / 2);
@@ -186,7 +186,7 @@ static int add_bytes_at_offset(struct tool_call *c, const struct body_view *v, s
 {
     struct buf plain = {0}, lines = {0};
     struct slice part = body_cut_part_at_offset(v, whole, "", &plain);
-    append_shown_lines(&lines, part, "| ");
+    append_lines_with_prefix(&lines, part, "| ");
     size_t end = (size_t)(part.p + part.n - whole.p);
     if (v->pointer[0] != '\0')
         json_out_str(&c->j, "pointer", v->pointer);

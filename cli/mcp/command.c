@@ -53,7 +53,7 @@ static int mcp_open_vault(void *ctx, struct query **ret, struct buf *error)
     return session_vault_open_at_path(s->settings, s->vault, ret, error);
 }
 
-static bool serving_is_cancelled(void *ctx, struct json_value id)
+static bool serving_request_is_cancelled(void *ctx, struct json_value id)
 {
     struct serving *s = ctx;
     return inbox_is_cancelled(&s->inbox, id);
@@ -134,7 +134,7 @@ static int mcp_run(const struct settings *settings)
     if (s.vault == NULL)
         return EXIT_TROUBLE;
     s.server.open_vault = mcp_open_vault;
-    s.server.is_cancelled = serving_is_cancelled;
+    s.server.is_cancelled = serving_request_is_cancelled;
     s.server.ctx = &s;
     (void)signal(SIGPIPE, SIG_IGN);
     if (isatty(STDIN_FILENO) == 1)

@@ -87,7 +87,7 @@ static void inbox_fill(struct inbox *b)
     inbox_take_lines(b);
 }
 
-static bool inbox_is_readable(const struct inbox *b, int timeout_ms)
+static bool inbox_wait_until_readable(const struct inbox *b, int timeout_ms)
 {
     struct pollfd p = {.fd = b->fd, .events = POLLIN};
     return poll(&p, 1, timeout_ms) > 0;
@@ -97,7 +97,7 @@ int inbox_read_next_line(struct inbox *b, struct inbox_line **ret)
 {
     inbox_take_lines(b);
     while (b->first == NULL && !b->ended && !b->failed)
-        if (inbox_is_readable(b, -1))
+        if (inbox_wait_until_readable(b, -1))
             inbox_fill(b);
     if (b->first == NULL)
         return b->failed ? MI_ENOMEM : MI_ENOENT;
@@ -115,7 +115,7 @@ static bool line_cancels_request(const struct inbox_line *l, struct json_value i
 
 bool inbox_is_cancelled(struct inbox *b, struct json_value id)
 {
-    while (!inbox_is_full(b) && !b->ended && inbox_is_readable(b, 0))
+    while (!inbox_is_full(b) && !b->ended && inbox_wait_until_readable(b, 0))
         inbox_fill(b);
     for (const struct inbox_line *l = b->first; l != NULL; l = l->next)
         if (line_cancels_request(l, id))

@@ -103,7 +103,7 @@ static void answer_initialize_request(struct mcp_server *s, struct reply *r)
                                   "params");
         return;
     }
-    enum revision revision = revision_by_date(json_string_raw(asked));
+    enum revision revision = revision_find_by_date(json_string_raw(asked));
     if (revision == REV_COUNT || (REVS_LEGACY >> revision & 1) == 0)
         revision = REV_2025_11_25;
     s->revision = r->revision = revision;
@@ -256,7 +256,7 @@ static bool read_request_meta(struct reply *r)
                                   "meta");
         return false;
     }
-    if (revision_by_date(json_string_raw(version)) != REV_2026_07_28) {
+    if (revision_find_by_date(json_string_raw(version)) != REV_2026_07_28) {
         rpc_out_begin_error_answer(&r->j, m->id.text, RPC_UNSUPPORTED_VERSION,
                                    "Unsupported protocol version", "version");
         json_out_array(&r->j, "supported");

@@ -20,7 +20,7 @@ void append_quoted_method_and_target(struct buf *b, struct slice method, struct 
     append_quoted_text_or_dash(b, target, SHOWN_NAME);
 }
 
-void append_shown_lines(struct buf *b, struct slice text, const char *prefix)
+void append_lines_with_prefix(struct buf *b, struct slice text, const char *prefix)
 {
     buf_adds(b, prefix);
     for (const char *end; (end = memchr(text.p, '\n', text.n)) != NULL;) {

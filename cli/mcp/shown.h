@@ -22,7 +22,7 @@
 void append_quoted_text_or_dash(struct buf *b, struct slice text, size_t max);
 /* Appends the text with its line ends; every other special character is escaped. Each line begins
  * with `prefix`, so that no recorded line looks like a line of this program. */
-void append_shown_lines(struct buf *b, struct slice text, const char *prefix);
+void append_lines_with_prefix(struct buf *b, struct slice text, const char *prefix);
 /* Appends a space, the method, and the target if there is one. */
 void append_quoted_method_and_target(struct buf *b, struct slice method, struct slice target);
 

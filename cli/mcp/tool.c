@@ -34,7 +34,7 @@ bool tool_get_flag_argument(const struct tool_call *c, const char *name)
 }
 
 /* Reads the argument `slow`, the shortest duration, such as "1s". */
-static int read_slow_argument(struct tool_call *c, int64_t *ret_us)
+static int read_min_duration_argument(struct tool_call *c, int64_t *ret_us)
 {
     static const struct opt as_option = {.arg = "DURATION"};
     const char *text = tool_get_text_argument(c, "slow");
@@ -79,7 +79,7 @@ static int read_filter(struct tool_call *c)
     int st = read_time(c, "since", &f->since_us);
     if (st == 0)
         st = read_time(c, "until", &f->until_us);
-    return st < 0 ? st : read_slow_argument(c, &f->slow_us);
+    return st < 0 ? st : read_min_duration_argument(c, &f->slow_us);
 }
 
 int tool_open(struct tool_call *c)

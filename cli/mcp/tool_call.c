@@ -56,7 +56,7 @@ static int mcp_call_add_message(struct reading *r, const char *part, const struc
     json_out_object(&c->j, part);
     record_json_add_message_members(&c->j, &r->session, m);
     buf_printf(&c->text, "%s: seq %lld, %s, from the %s, %s, %lld bytes", part, (long long)m->seq,
-               clock_utc(r->session.started_at_us + m->t_us).s,
+               clock_format_utc(r->session.started_at_us + m->t_us).s,
                m->origin == ROW_INTERPOSER ? "interposer"
                : m->direction == ROW_C2S   ? "client"
                                            : "server",
@@ -99,7 +99,7 @@ static bool has_room_for_related_message(struct reading *r)
 static void mcp_call_add_line(struct reading *r, int64_t t_us, struct slice kind,
                               struct slice method, struct slice text)
 {
-    buf_printf(&r->text, "%s ", clock_utc(r->session.started_at_us + t_us).s);
+    buf_printf(&r->text, "%s ", clock_format_utc(r->session.started_at_us + t_us).s);
     append_quoted_text_or_dash(&r->text, kind, SHOWN_NAME);
     if (method.n > 0)
         append_quoted_method_and_target(&r->text, method, (struct slice){0});
@@ -158,7 +158,7 @@ static bool mcp_call_on_event(void *ctx, const struct query_event *e)
     record_json_add_event_members(&r->related, &r->session, e);
     json_out_end(&r->related);
     buf_clear(&r->brief);
-    event_words_append(&r->brief, e->kind, e->detail);
+    event_words_append_event(&r->brief, e->kind, e->detail);
     mcp_call_add_line(r, e->t_us, e->kind, (struct slice){0}, buf_slice(&r->brief));
     return true;
 }
@@ -170,7 +170,7 @@ static void add_no_finding_detail(void *ctx, const struct finding_info *info, st
     (void)ctx, (void)info, (void)b;
 }
 
-static bool has_time_for_checks(void *ctx)
+static bool has_time_to_check_messages(void *ctx)
 {
     struct reading *r = ctx;
     r->late = clock_mono_us() > r->check_until_us || !tool_should_continue(r->c);
@@ -183,7 +183,7 @@ static int recheck_messages_up_to_call(struct reading *r)
 {
     struct filter f = FILTER_ANY;
     struct recording_check_limit limit = {r->closing_seq > 0 ? r->closing_seq : r->seq,
-                                          has_time_for_checks, r};
+                                          has_time_to_check_messages, r};
     struct check_report checked;
     f.since_us = r->first_us;
     f.until_us = r->last_us + 1;
@@ -319,14 +319,14 @@ static int mcp_call_add_operation(struct reading *r)
 }
 
 /* Finds the call to which the message belongs, and begins the result. */
-static int mcp_call_begin(struct reading *r)
+static int mcp_call_begin_result(struct reading *r)
 {
     struct tool_call *c = r->c;
     struct target t = {0};
     int64_t last = 0, event;
     int st = query_timeline(c->q, r->session.id, r->seq, r->seq, find_target, NULL, &t);
     if (st == 0 && !t.found) {
-        st = query_last_seq_and_event(c->q, r->session.id, &last, &event);
+        st = query_read_last_seq_and_event(c->q, r->session.id, &last, &event);
         buf_printf(&c->error, "session %lld has no message %lld; its messages are 1 to %lld",
                    (long long)r->session.id, (long long)r->seq, (long long)last);
         st = st == 0 ? MI_EINVAL : st;
@@ -353,7 +353,7 @@ static int mcp_call_begin(struct reading *r)
     return 0;
 }
 
-static void mcp_call_end(struct reading *r)
+static void mcp_call_finish_result(struct reading *r)
 {
     struct tool_call *c = r->c;
     mcp_call_add_findings(r);
@@ -390,7 +390,7 @@ int tool_get_call(struct tool_call *c)
     check_report_add_recording(&r.report, (struct slice){0}, 0, 0);
     int st = tool_find_session(c, c->filter.session_id, &r.session);
     if (st == 0)
-        st = mcp_call_begin(&r);
+        st = mcp_call_begin_result(&r);
     if (st == 0)
         st = query_timeline(c->q, r.session.id, r.seq, INT64_MAX, mcp_call_on_message,
                             mcp_call_on_event, &r);
@@ -398,7 +398,7 @@ int tool_get_call(struct tool_call *c)
     if (st == 0)
         st = recheck_messages_up_to_call(&r);
     if (st == 0)
-        mcp_call_end(&r);
+        mcp_call_finish_result(&r);
     if (r.json.failed || r.text.failed || r.token.failed || r.brief.failed)
         st = MI_ENOMEM;
     check_report_close(&r.report);

@@ -86,7 +86,7 @@ static int mcp_calls_add_call(struct listing *l, const struct query_call *x)
     struct tool_call *c = l->rows.c;
     record_json_add_call_members(&c->j, x);
     buf_printf(&c->text, "session %lld seq %lld %s ", (long long)x->session_id,
-               (long long)x->request_seq, clock_utc(x->started_at_us).s);
+               (long long)x->request_seq, clock_format_utc(x->started_at_us).s);
     append_quoted_text_or_dash(&c->text, x->server, SHOWN_NAME);
     append_quoted_method_and_target(&c->text, x->method, x->target);
     buf_printf(&c->text, " %s", call_status_name(x->status));

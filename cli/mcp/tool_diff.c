@@ -117,14 +117,14 @@ static void mcp_diff_add_call(struct buf *b, const struct result *r, enum diff_s
 static void add_difference(struct buf *b, const struct result *r, const struct result_difference *d)
 {
     buf_printf(b, "\n  %s ", result_part_name(d->part));
-    append_quoted_text_or_dash(b, result_get_span_text(r, d->pointer), SHOWN_BRIEF);
+    append_quoted_text_or_dash(b, result_get_stored_text(r, d->pointer), SHOWN_BRIEF);
     if (d->entry.exists) {
         buf_printf(b, " of the %s ", result_entry_kind(r, d));
-        append_quoted_text_or_dash(b, result_get_span_text(r, d->entry), SHOWN_NAME);
+        append_quoted_text_or_dash(b, result_get_stored_text(r, d->entry), SHOWN_NAME);
     }
     for (int i = 0; i < DIFF_SIDES; i++) {
         buf_printf(b, ", %s: ", names[i]);
-        append_quoted_text_or_dash(b, result_get_span_text(r, d->value[i]), EXCERPT_MAX);
+        append_quoted_text_or_dash(b, result_get_stored_text(r, d->value[i]), EXCERPT_MAX);
     }
 }
 
@@ -132,7 +132,7 @@ static void add_difference(struct buf *b, const struct result *r, const struct r
  * session seq 3 ok in 2.00ms. The differences follow, each on a line. */
 static void mcp_diff_add_row_text(struct buf *b, const struct result *r)
 {
-    const struct diff_call *call = result_get_call_naming_row(r);
+    const struct diff_call *call = result_get_call_for_row_name(r);
     size_t from = b->n, n = 0;
     buf_adds(b, result_name_of_change(r->change));
     append_quoted_method_and_target(b, call->method, call->target);
@@ -189,7 +189,7 @@ static void add_compared_sessions(struct comparing *x)
                    (unsigned long)diff_count_calls(x->diff, (enum diff_side)i));
     }
     diff_json_add_both_recordings(&c->j, x->diff, name);
-    for (size_t i = 0; diff_get_different_fact(x->diff, i, &f); i++) {
+    for (size_t i = 0; diff_get_session_difference(x->diff, i, &f); i++) {
         buf_printf(&c->text, "%s:", f.name);
         for (int side = 0; side < DIFF_SIDES; side++) {
             buf_printf(&c->text, " %s ", names[side]);

@@ -90,7 +90,7 @@ static void mcp_rows_add_text(struct buf *b, const struct show_list *l, const vo
         buf_clear(&cell);
         struct cell v = field_get(&c->field, row);
         if (c->field.type == VALUE_TIME && c->text == NULL && v.type == CELL_INT)
-            buf_adds(&cell, clock_utc(v.number).s);
+            buf_adds(&cell, clock_format_utc(v.number).s);
         else
             (void)show_cell(&cell, c, row);
         b->failed |= cell.failed;

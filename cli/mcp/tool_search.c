@@ -18,7 +18,7 @@ static void mcp_search_add_text(struct tool_call *c, const struct search_match *
     enum call_status status = session_status_of_message(m);
     struct slice method = session_method_of_message(m), target = session_target_of_message(m);
     buf_printf(&c->text, "session %lld seq %lld %s ", (long long)f->session_id, (long long)m->seq,
-               clock_utc(f->started_at_us + m->t_us).s);
+               clock_format_utc(f->started_at_us + m->t_us).s);
     append_quoted_text_or_dash(&c->text, slice_of(f->server), SHOWN_NAME);
     buf_printf(&c->text, " %s", row_kind_name(m->kind));
     if (method.n > 0) {
@@ -44,12 +44,12 @@ static bool mcp_search_on_match(void *ctx, const struct search_match *f)
 
 /* Sets the texts and fields of the question. Returns MI_EINVAL if there is nothing to search
  * for. */
-static int read_question(struct tool_call *c, struct question *x)
+static int read_search_arguments(struct tool_call *c, struct question *x)
 {
     const char *text = tool_get_text_argument(c, "text"),
                *status = tool_get_text_argument(c, "status"),
                *kind = tool_get_text_argument(c, "kind");
-    if (text == NULL && status == NULL && kind == NULL && !filter_selects_by_call(&c->filter)) {
+    if (text == NULL && status == NULL && kind == NULL && !filter_has_call_conditions(&c->filter)) {
         buf_adds(&c->error,
                  "nothing to search for: give text, tool, method, status, kind, failed or slow");
         return MI_EINVAL;
@@ -63,7 +63,7 @@ static int read_question(struct tool_call *c, struct question *x)
     }
     int st = text != NULL ? question_add_text(x, text, tool_get_flag_argument(c, "exact")) : 0;
     if (st == 0)
-        question_finish_reading(x);
+        question_combine_conditions(x);
     return st;
 }
 
@@ -74,13 +74,13 @@ int answer_search_messages(struct tool_call *c)
     int st = rows_open(&r, c, "matches", MATCHES);
     if (st < 0)
         return st;
-    st = question_begin_empty(&x);
+    st = question_initialize(&x);
     if (st == MI_ESTORE) {
         buf_adds(&c->error, "cannot search: SQLite was built without FTS5");
         st = MI_EINVAL;
     }
     if (st == 0)
-        st = read_question(c, &x);
+        st = read_search_arguments(c, &x);
     x.newest_session = r.first.session;
     x.newest_seq = r.first.n;
     if (st == 0)

@@ -25,7 +25,7 @@ int answer_stats(struct tool_call *c)
     st = count_groups(&x, &again, c->q);
     if (st == 0)
         st = make_group_lines(&x, &again, sort, &l);
-    struct show_list list = group_line_columns(&x);
+    struct show_list list = group_line_get_columns(&x);
     bool more = st == 0;
     for (size_t i = (size_t)r.first.n; more && i < x.tally.n; i++)
         /* the position of a row is session 1 and number `i`, because the row does not belong to one

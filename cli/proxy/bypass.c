@@ -54,7 +54,7 @@ static int bypass_exec_server(char *const *argv)
     return e == ENOENT ? PROXY_NOT_FOUND : PROXY_NO_EXEC;
 }
 
-int bypass_if_requested(int argc, char **argv)
+int bypass_proxy_if_requested(int argc, char **argv)
 {
     struct opt_set s;
     struct buf error = {0};

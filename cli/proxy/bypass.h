@@ -16,6 +16,6 @@
 /* argv[0] is the name of the command. Does not return if the server is started. Returns 0 if the
  * variable does not ask for a bypass, or if --help is given. If the server cannot be started,
  * reports the error to stderr and the client, and returns the exit status. */
-int bypass_if_requested(int argc, char **argv);
+int bypass_proxy_if_requested(int argc, char **argv);
 
 #endif

@@ -140,7 +140,7 @@ static void new_cassette_add_message_lines(struct new_cassette *t)
 
 static bool new_cassette_save_lines(void *ctx, struct slice lines)
 {
-    return save_write(ctx, lines);
+    return save_write_bytes(ctx, lines);
 }
 
 /* Writes the session. If the recorded end of the session is before the last message, moves the end

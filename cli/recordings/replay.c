@@ -253,7 +253,8 @@ static void live_choice_close(struct live_choice *l)
 
 /* ---- options ---- */
 
-static int read_repeated_option(const struct settings *s, const char *name, struct mock_config *cfg)
+static int read_ignore_or_fault_options(const struct settings *s, const char *name,
+                                        struct mock_config *cfg)
 {
     struct buf error = {0};
     size_t at = 0;
@@ -277,9 +278,9 @@ static int read_repeated_option(const struct settings *s, const char *name, stru
 static int replay_command_read_rules(const struct settings *s, const char *operand,
                                      struct mock_config *cfg)
 {
-    int status = read_repeated_option(s, "ignore", cfg);
+    int status = read_ignore_or_fault_options(s, "ignore", cfg);
     if (status == EXIT_FINE)
-        status = read_repeated_option(s, "fault", cfg);
+        status = read_ignore_or_fault_options(s, "fault", cfg);
     if (status == EXIT_FINE &&
         pace_parse_speed(settings_get_text(s, "speed"), &cfg->rules.pace) < 0)
         status = settings_fail_usage(

@@ -60,7 +60,7 @@ struct update {
     int status; /* the error of a callback; 0: none */
 };
 
-static int update_open(struct update **ret)
+static int answer_update_open(struct update **ret)
 {
     struct update *u = calloc(1, sizeof *u);
     if (u == NULL)
@@ -69,7 +69,7 @@ static int update_open(struct update **ret)
     return 0;
 }
 
-static void update_close(struct update *u)
+static void answer_update_close(struct update *u)
 {
     if (u == NULL)
         return;
@@ -141,13 +141,13 @@ static bool answer_update_write_message(void *ctx, const struct query_message *m
 
 static bool update_write_cassette_lines(void *ctx, struct slice lines)
 {
-    return save_write(ctx, lines);
+    return save_write_bytes(ctx, lines);
 }
 
 /* Writes the new answers into the file, completely or not at all. Other messages do not change. If
  * there is no new answer, the file is not touched. Returns EXIT_FINE or, after a message on stderr,
  * EXIT_TROUBLE. */
-static int update_write_file(struct update *u, const char *path)
+static int answer_update_write_file(struct update *u, const char *path)
 {
     struct save file;
     struct buf error = {0};
@@ -248,7 +248,7 @@ static int verify_and_report(const struct settings *s, struct recording *r,
         &x->reporting, s, settings_is_on(s, "json") || (file != NULL && strcmp(file, "-") == 0));
     if (status != EXIT_FINE)
         return status;
-    if (settings_is_on(s, "update") && update_open(&v.update) < 0) {
+    if (settings_is_on(s, "update") && answer_update_open(&v.update) < 0) {
         log_error("out of memory");
         return EXIT_TROUBLE;
     }
@@ -259,10 +259,10 @@ static int verify_and_report(const struct settings *s, struct recording *r,
     else
         reporting_close_without_files(&x->reporting);
     if (status == EXIT_FINE && v.update != NULL)
-        status = update_write_file(v.update, r->file);
+        status = answer_update_write_file(v.update, r->file);
     if (status == EXIT_FINE && verify_report_has_differences(x))
         status = EXIT_FOUND;
-    update_close(v.update);
+    answer_update_close(v.update);
     verify_report_close(x);
     return status;
 }

@@ -60,7 +60,7 @@ static void verify_report_add_result_json(struct buf *b, const struct verify_res
 {
     struct buf plain = {0};
     struct json_out j = json_out_continue_list(b);
-    json_out_whitespace(&j, "\n");
+    json_out_add_whitespace(&j, "\n");
     json_out_object(&j, NULL);
     json_out_int(&j, "seq", one->seq);
     json_out_text(&j, "method", unescape_json_string(&plain, one->method));

@@ -70,7 +70,7 @@ static int check_options(struct sending *x)
     int at = s->set.operands_before_dashes;
     x->words_n = at < 0 ? s->operands_n : at;
     x->has_server = at >= 0 && at < s->operands_n;
-    x->revision = date != NULL ? revision_by_date(slice_of(date)) : REV_COUNT;
+    x->revision = date != NULL ? revision_find_by_date(slice_of(date)) : REV_COUNT;
     if (date != NULL && x->revision == REV_COUNT)
         return settings_fail_usage(s, "--revision: unknown revision '%s': use %s or an older one",
                                    date, revision_name(REV_2026_07_28));
@@ -139,8 +139,7 @@ struct asking {
 
 /* Asks for one secret. Skips redaction marks in member names, which --set cannot replace, and
  * truncated texts, which are too long to type. */
-static void ask_secret_at_pointer(void *ctx, struct slice pointer, enum marks marks,
-                                  struct slice raw)
+static void ask_user_for_secret(void *ctx, struct slice pointer, enum marks marks, struct slice raw)
 {
     struct asking *a = ctx;
     struct buf question = {0}, value = {0}, reason = {0};
@@ -152,7 +151,7 @@ static void ask_secret_at_pointer(void *ctx, struct slice pointer, enum marks ma
     buf_adds(&question, " was not recorded (\"");
     text_append_visible(&question, text_prefix(raw, RECORDED_SHOWN));
     buf_adds(&question, "\"). Its value: ");
-    int st = ask_secret(buf_str(&question), &value);
+    int st = ask_user_to_type_secret(buf_str(&question), &value);
     if (st == 0)
         st = cli_value_add_text(a->sets, pointer, &value, &reason);
     else if (st == MI_EFULL)
@@ -168,13 +167,13 @@ static void ask_secret_at_pointer(void *ctx, struct slice pointer, enum marks ma
 }
 
 /* Asks at the terminal for each secret that neither the recording nor --set contains. */
-static int ask_secrets(struct sending *x, struct buf *params, struct buf *error)
+static int ask_user_for_secrets(struct sending *x, struct buf *params, struct buf *error)
 {
     struct asking a = {.sets = &x->sets};
     size_t given = x->sets.n;
-    if (!ask_is_possible())
+    if (!ask_user_has_terminal())
         return 0;
-    int st = outgoing_for_each_secret(buf_slice(params), &x->sets, ask_secret_at_pointer, &a);
+    int st = outgoing_for_each_secret(buf_slice(params), &x->sets, ask_user_for_secret, &a);
     st = st == 0 ? a.status : st;
     if (st == 0 && x->sets.n > given)
         st = outgoing_set_params(params, &x->sets, (struct json_value){0}, error);
@@ -205,7 +204,7 @@ static int copy_recorded_request(struct sending *x)
     if (st == 0)
         st = outgoing_set_params(&params, &x->sets, (struct json_value){0}, &error);
     if (st == 0 && !settings_is_on(x->s, "edit"))
-        st = ask_secrets(x, &params, &error);
+        st = ask_user_for_secrets(x, &params, &error);
     if (st == MI_EINVAL)
         status = settings_fail_usage(x->s, "--set: %s", buf_str(&error));
     else if (st == 0 && !settings_is_on(x->s, "edit"))
@@ -233,7 +232,7 @@ static int open_source_recording(struct sending *x)
     if (status == EXIT_FINE && seq)
         status = copy_recorded_request(x);
     else if (status == EXIT_FINE && source != NULL && x->revision == REV_COUNT &&
-             revision_by_date(source_info(source)->protocol_version) == REV_2026_07_28)
+             revision_find_by_date(source_info(source)->protocol_version) == REV_2026_07_28)
         x->revision = REV_2026_07_28;
     if (status == EXIT_FINE && !x->has_server)
         status = origin_read_server_command(&x->origin, x->s);

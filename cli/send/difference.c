@@ -19,7 +19,7 @@ static void print_marked_value(struct out *o, const char *mark, enum out_style s
     struct slice head = text_prefix(value, VALUE_MAX);
     out_style(o, style);
     out_add_raw(o, mark);
-    out_text(o, head);
+    out_add_text(o, head);
     out_add_raw(o, head.n < value.n ? "..." : "");
     out_style(o, OUT_PLAIN);
     out_end_line(o);
@@ -39,15 +39,15 @@ static bool print_one_difference(void *ctx, const struct compare_difference *d)
         print_difference_title(p->o, "difference from the recorded answer:");
     if (p->n > LISTED_MAX)
         return true;
-    out_text(p->o, d->pointer.n > 0 ? d->pointer : slice_of("(all)"));
+    out_add_text(p->o, d->pointer.n > 0 ? d->pointer : slice_of("(all)"));
     out_end_line(p->o);
     print_marked_value(p->o, "  - ", OUT_RED, d->recorded);
     print_marked_value(p->o, "  + ", OUT_GREEN, d->live);
     return true;
 }
 
-static int send_difference_compare(struct printing *p, const struct rpc *recorded,
-                                   const struct rpc *live)
+static int print_answer_differences(struct printing *p, const struct rpc *recorded,
+                                    const struct rpc *live)
 {
     struct json_value a = recorded->kind == RPC_ERROR ? recorded->error : recorded->result;
     struct json_value b = live->kind == RPC_ERROR ? live->error : live->result;
@@ -73,7 +73,7 @@ int difference_print_for_answer(struct out *o, struct live_session *t, uint32_t 
     int st = live_session_read_recorded_body(t, answer, &t->recorded);
     if (st < 0 || rpc_read(buf_slice(&t->recorded), &recorded) < 0)
         return st;
-    if (send_difference_compare(&p, &recorded, live) < 0)
+    if (print_answer_differences(&p, &recorded, live) < 0)
         return live_session_set_no_memory_error(t);
     if (p.n == 0)
         print_difference_title(o, "the answer is as recorded");

@@ -160,7 +160,7 @@ enum edit_result edit_object(struct buf *text)
         }
         if (!good || send_edit_is_empty(text) || edited_text_is_object(text))
             break;
-        good = ask_is_possible() && ask_user_for_yes("Edit it again?");
+        good = ask_user_has_terminal() && ask_user_for_yes("Edit it again?");
     }
     bool same = slice_eq(buf_slice(text), buf_slice(&before));
     if (p.path != NULL)

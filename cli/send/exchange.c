@@ -73,7 +73,7 @@ static int resolve_method(const struct exchange *x)
     struct buf why = {0};
     int status = EXIT_FINE;
     if (find_tool(x, buf_slice(&r->method)) != NULL) {
-        status = outgoing_is_tool(r) < 0 ? exchange_fail_no_memory() : EXIT_FINE;
+        status = outgoing_make_tool_call(r) < 0 ? exchange_fail_no_memory() : EXIT_FINE;
     } else if (!method_is_plausible(buf_str(&r->method), &why)) {
         log_error("%s", buf_str(&why));
         status = EXIT_USAGE;
@@ -215,7 +215,7 @@ static int make_request(const struct exchange *x)
 /* ---- asking ---- */
 
 /* Appends a name such as "tools/call NAME". */
-static void exchange_add_name(struct buf *b, const struct rpc *m)
+static void exchange_append_request_name(struct buf *b, const struct rpc *m)
 {
     struct buf plain = {0};
     struct rpc_name name = rpc_name(m, &plain);
@@ -240,8 +240,8 @@ static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
     int status = EXIT_FINE;
     if (reads || settings_is_on(x->s, "yes"))
         return EXIT_FINE;
-    exchange_add_name(&what, m);
-    if (!ask_is_possible()) {
+    exchange_append_request_name(&what, m);
+    if (!ask_user_has_terminal()) {
         status = settings_fail_usage(x->s, "%s: %s; --yes sends it", buf_str(&what),
                                      is_call ? "the tool is not marked read-only"
                                              : "the method is not known to be read-only");

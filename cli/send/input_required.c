@@ -45,8 +45,9 @@ static bool responses_answer_all_questions(struct json_value responses, struct j
  * has the method of `sent` and answers these questions. Sets *item to its number, reads it into
  * t->request, and sets *ret to its responses. If there is no such request, *ret has type
  * JSON_NONE. */
-static int find_answers(struct live_session *t, const struct rpc *sent, struct json_value questions,
-                        uint32_t *item, struct json_value *ret)
+static int find_recorded_responses(struct live_session *t, const struct rpc *sent,
+                                   struct json_value questions, uint32_t *item,
+                                   struct json_value *ret)
 {
     struct rpc m;
     for (uint32_t i = *item == LIVE_SESSION_NONE ? 0 : *item + 1; i < t->n; i++) {
@@ -91,7 +92,9 @@ int input_make_answer(struct live_session *t, const struct rpc *sent, const stru
     struct json_value questions = json_get(answer->result, "inputRequests"), responses = {0};
     struct buf params = {0};
     *ret_found = false;
-    int st = questions.type == JSON_OBJECT ? find_answers(t, sent, questions, item, &responses) : 0;
+    int st = questions.type == JSON_OBJECT
+                 ? find_recorded_responses(t, sent, questions, item, &responses)
+                 : 0;
     if (st < 0 || (questions.type == JSON_OBJECT && responses.type == JSON_NONE))
         return st;
     buf_slice_add(&params, sent->params.text);

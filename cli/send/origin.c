@@ -85,7 +85,7 @@ static int origin_copy_command(struct origin *o, const struct query_session *ses
     struct json_value command = {JSON_ARRAY, session->command}, word;
     struct slice key;
     struct json_scan scan;
-    if (query_is_imported(session)) {
+    if (query_session_is_imported(session)) {
         log_error("the session was imported: its command is not run; " NAME_THE_SERVER);
         return EXIT_USAGE;
     }
@@ -120,7 +120,7 @@ static int origin_copy_command(struct origin *o, const struct query_session *ses
     return EXIT_FINE;
 }
 
-static void origin_set_directory(struct origin *o, const struct query_session *session)
+static void origin_set_server_directory(struct origin *o, const struct query_session *session)
 {
     struct stat st;
     if (session->cwd.p == NULL)
@@ -148,7 +148,7 @@ int origin_read_server_command(struct origin *o, const struct settings *s)
     int status = st < 0 ? session_report_query_error(o->recording.query, st)
                         : origin_copy_command(o, &session);
     if (status == EXIT_FINE)
-        origin_set_directory(o, &session);
+        origin_set_server_directory(o, &session);
     if (status == EXIT_FINE && o->command[0] == NULL)
         status = settings_fail_usage(s, "the session has no command; " NAME_THE_SERVER);
     buf_close(&uid);

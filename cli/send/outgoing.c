@@ -92,7 +92,7 @@ int outgoing_read_words(struct outgoing *r, char *const *words, int n, struct bu
     return st < 0 ? st : r->method.failed || r->target.failed ? MI_ENOMEM : 0;
 }
 
-int outgoing_is_tool(struct outgoing *r)
+int outgoing_make_tool_call(struct outgoing *r)
 {
     buf_clear(&r->target);
     buf_slice_add(&r->target, buf_slice(&r->method));

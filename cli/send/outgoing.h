@@ -17,7 +17,8 @@ struct outgoing {
     struct buf target;
     struct buf params;           /* owned; params as a JSON object; empty: none */
     struct cli_value_list words; /* owned; values for `arguments`, or for other members of params */
-    /* MCP does not define the method, so it may be the name of a tool: see outgoing_is_tool() */
+    /* MCP does not define the method, so it may be the name of a tool: see
+     * outgoing_make_tool_call() */
     bool may_be_tool;
 };
 
@@ -29,7 +30,7 @@ void outgoing_close(struct outgoing *r);
  * file. */
 MI_MUST int outgoing_read_words(struct outgoing *r, char *const *words, int n, struct buf *error);
 /* Makes the request a tools/call, because its first word is the name of a tool. */
-MI_MUST int outgoing_is_tool(struct outgoing *r);
+MI_MUST int outgoing_make_tool_call(struct outgoing *r);
 bool outgoing_is_tool_call(const struct outgoing *r);
 /* Makes the params, or adds members to them. input_schema: the schema of the tool; type JSON_NONE:
  * no schema. meta: JSON of the member `_meta`; n == 0: none. */

@@ -50,7 +50,7 @@ int peer_start_server(struct peer *p, const struct settings *s, char *const *arg
                  : MI_EINVAL;
     p->session.server = p->live;
     if (st == 0)
-        live_allow_proxy_exit_time(p->live);
+        live_wait_longer_for_proxy_exit(p->live);
     proxy_argv_close(&proxy);
     return st;
 }

@@ -33,7 +33,7 @@ static void print_visible_text(struct out *o, struct json_value text)
         while (n < rest.n && rest.p[n] != '\n' && rest.p[n] != '\t')
             n++;
         bool returns = n < rest.n && rest.p[n] == '\n' && n > 0 && rest.p[n - 1] == '\r';
-        out_text(o, (struct slice){rest.p, n - returns});
+        out_add_text(o, (struct slice){rest.p, n - returns});
         if (n < rest.n && rest.p[n] == '\t')
             out_add_raw(o, "\t");
         else
@@ -58,7 +58,7 @@ static void print_unescaped_string(struct out *o, struct json_value string)
 {
     struct buf b = {0};
     json_unescape(&b, json_string_raw(string));
-    out_text(o, buf_slice(&b));
+    out_add_text(o, buf_slice(&b));
     buf_close(&b);
 }
 
@@ -170,7 +170,7 @@ static void print_blob(struct out *o, struct print_files *f, const char *kind,
         if (f->n == PRINT_FILES_MAX)
             out_printf(o, "not written, as there are more than %d files", PRINT_FILES_MAX);
         else if (write_result_file(f, kind, mime, &bytes, &path))
-            out_text(o, slice_of(path));
+            out_add_text(o, slice_of(path));
         else
             out_add_raw(o, "not written");
     }
@@ -229,7 +229,7 @@ static void print_error(struct out *o, const struct rpc *m)
     struct json_value data = json_get(m->error, "data");
     out_style(o, OUT_RED);
     out_add_raw(o, "error ");
-    out_text(o, m->error_code.text);
+    out_add_text(o, m->error_code.text);
     out_add_raw(o, ": ");
     print_unescaped_string(o, m->error_message);
     out_style(o, OUT_PLAIN);

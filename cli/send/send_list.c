@@ -20,7 +20,7 @@ static void add_first_line_of_description(struct out *o, struct json_value text,
         line = (struct slice){line.p + 1, line.n - 1};
     if (line.n > 0) {
         out_add_raw(o, "  ");
-        out_text(o, slice_take_line(&line));
+        out_add_text(o, slice_take_line(&line));
     }
     out_fill_line(o, from, indent);
     buf_close(&b);
@@ -83,15 +83,15 @@ static void print_argument(struct out *o, struct json_value schema, struct slice
     out_add_raw(o, "  ");
     size_t from = o->b.n;
     json_unescape(&b, raw_name);
-    out_text(o, buf_slice(&b));
+    out_add_text(o, buf_slice(&b));
     buf_clear(&b);
     buf_addc(&b, '=');
     append_argument_type(&b, property);
-    out_text(o, text_prefix(buf_slice(&b), TYPE_MAX));
+    out_add_text(o, text_prefix(buf_slice(&b), TYPE_MAX));
     out_add_raw(o, argument_is_required(schema, raw_name) ? "  required" : "");
     if (def.type != JSON_NONE) {
         out_add_raw(o, "  default ");
-        out_text(o, text_prefix(def.text, TYPE_MAX));
+        out_add_text(o, text_prefix(def.text, TYPE_MAX));
     }
     buf_close(&b);
     add_first_line_of_description(o, json_get(property, "description"), from, 6);

@@ -23,7 +23,7 @@ static bool pick_session_not_made_by_send(void *ctx, const struct query_session 
     struct search *f = ctx;
     int64_t seq = 0, event = 0;
     bool made = false;
-    f->status = query_last_seq_and_event(f->q, s->id, &seq, &event);
+    f->status = query_read_last_seq_and_event(f->q, s->id, &seq, &event);
     if (f->status == 0)
         f->status = query_session_is_made_by_send(f->q, s->id, &made);
     if (f->status == 0 && seq > 0 && !made)
@@ -42,7 +42,7 @@ int sent_sessions_find_not_by_send(struct query *q, int64_t *ret_id)
     return st;
 }
 
-static bool pick_own_session(void *ctx, const struct query_session *s)
+static bool pick_session_of_this_proxy(void *ctx, const struct query_session *s)
 {
     struct search *f = ctx;
     if (s->pid == f->pid && s->started_at_us >= f->began_us)
@@ -52,18 +52,18 @@ static bool pick_own_session(void *ctx, const struct query_session *s)
 
 /* Opens the vault and finds the session that this proxy recorded. f->found is 0 if there is
  * none. */
-static void find_own_session(struct search *f, const struct settings *s)
+static void find_session_of_this_proxy(struct search *f, const struct settings *s)
 {
     if (session_vault_open(s, &f->q) != EXIT_FINE)
         f->q = NULL;
-    else if (query_sessions(f->q, NEWEST, pick_own_session, f) < 0)
+    else if (query_sessions(f->q, NEWEST, pick_session_of_this_proxy, f) < 0)
         f->found = 0;
 }
 
 void sent_sessions_report_number(const struct settings *s, pid_t proxy, int64_t began_wall_us)
 {
     struct search f = {.pid = proxy, .began_us = began_wall_us};
-    find_own_session(&f, s);
+    find_session_of_this_proxy(&f, s);
     if (f.found != 0)
         log_note("recorded as session %lld", (long long)f.found);
     query_close(f.q);
@@ -89,7 +89,7 @@ void sent_session_remove(const struct settings *s, pid_t proxy, int64_t began_wa
     struct search f = {.pid = proxy, .began_us = began_wall_us};
     int64_t until_us = clock_mono_us() + SENT_WAIT_US;
     int st = MI_EBUSY;
-    find_own_session(&f, s);
+    find_session_of_this_proxy(&f, s);
     while (f.found != 0 && (st == MI_EBUSY || st == MI_EFULL) && clock_mono_us() < until_us) {
         st = remove_session(query_vault(f.q), f.found);
         if (st < 0)

@@ -79,7 +79,7 @@ void command_append_help(struct buf *b, const struct command *c)
     }
 }
 
-void command_append_help_of_all(struct buf *b, const struct command *const *commands)
+void command_append_general_help(struct buf *b, const struct command *const *commands)
 {
     buf_adds(b, "mcp-interposer: record, check, replay and supervise MCP servers.\n"
                 "\nUsage: mcp-interposer COMMAND [OPTIONS]\n"
@@ -122,7 +122,7 @@ void command_prepare_process(void)
 {
     int fd;
     do
-        fd = file_open_null();
+        fd = file_open_dev_null();
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd > STDERR_FILENO)
         close(fd);

@@ -84,7 +84,7 @@ const struct command *command_get_next(const struct command *const *commands,
 bool command_has_first_word(const struct command *c, const char *first_word);
 /* Appends the help of one command. */
 void command_append_help(struct buf *b, const struct command *c);
-void command_append_help_of_all(struct buf *b, const struct command *const *commands);
+void command_append_general_help(struct buf *b, const struct command *const *commands);
 /* Reports a usage error on stderr, with a hint. If the command answers an MCP client, also reports
  * the error to the client. Returns EXIT_USAGE. */
 int command_fail_usage(const struct command *c, const char *error);

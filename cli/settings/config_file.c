@@ -272,7 +272,8 @@ static int settings_parse_line(struct settings *s, const char **section, char *l
                           : settings_apply_option(s, *section, key, value, why);
 }
 
-static int settings_take_text(struct settings *s, const char *path, char *text, struct buf *error)
+static int settings_parse_file_text(struct settings *s, const char *path, char *text,
+                                    struct buf *error)
 {
     struct buf why = {0};
     const char *section = "";
@@ -316,7 +317,7 @@ int settings_read_file(struct settings *s, struct buf *error)
         st = MI_EINVAL;
     } else if (s->file.n > 0) {
         size_t bom = slice_begins(buf_slice(&s->file), "\xEF\xBB\xBF") ? 3 : 0;
-        st = settings_take_text(s, path, s->file.p + bom, error);
+        st = settings_parse_file_text(s, path, s->file.p + bom, error);
     }
     free(path);
     return st;

@@ -52,10 +52,10 @@ bool value_check_against_option(const struct opt *o, const char *value, struct b
         ok = units_parse_duration(value, &n) == 0;
         what = "duration", use = "a number and a unit, such as 30s or 5m";
     } else if (strcmp(o->arg, "AGE") == 0) {
-        ok = units_has_unit(value) && units_parse_duration(value, &n) == 0;
+        ok = units_text_has_unit(value) && units_parse_duration(value, &n) == 0;
         what = "age", use = "a number and a unit, such as 12h, 30d, 2w or 1mo";
     } else if (strcmp(o->arg, "SPACE") == 0) {
-        ok = units_has_unit(value) && units_parse_size(value, &size) == 0;
+        ok = units_text_has_unit(value) && units_parse_size(value, &size) == 0;
         what = "size", use = "a number and a unit, such as 500MiB or 2GiB";
     } else if (strcmp(o->arg, "WHEN") == 0) {
         ok = time_point_parse_text(value, 0, &n) == 0;
@@ -70,7 +70,7 @@ bool value_check_against_option(const struct opt *o, const char *value, struct b
         what = "path", use = "a path that is not empty";
     }
     if (strcmp(o->arg, "TOOLS") == 0)
-        return tool_rule_check(value, error) == 0;
+        return tool_rule_check_patterns(value, error) == 0;
     if (!ok)
         buf_printf(error, "invalid %s '%s': use %s", what, value, use);
     return ok;

@@ -58,7 +58,7 @@ static int compare_open_session(struct ui *u, struct query *q, const struct quer
     struct buf *title = &u->compare->title[side];
     /* the start time comes first, because the end of the title may be cut off */
     char started[CLOCK_TEXT_MAX];
-    clock_local_text(s->started_at_us, started);
+    clock_write_local_time(s->started_at_us, started);
     buf_printf(title, "%lld  %s  ", (long long)s->number, started);
     buf_slice_add(title, s->name);
     u->compare->session[side] = q == u->q ? s->id : 0;
@@ -155,7 +155,7 @@ int compare_read_next_rows(struct ui *u)
             st = compare_next_row(c);
             continue;
         }
-        st = diff_load_step(c->diff, &c->aligned);
+        st = diff_load_or_align_calls(c->diff, &c->aligned);
         if (st == 0 && c->aligned) {
             c->rows = diff_count_rows(c->diff);
             c->row = calloc(c->rows + 1, sizeof *c->row);
@@ -309,7 +309,7 @@ static void draw_value_line(struct ui *u, const struct area *a, size_t line, con
         if (d->at > 0)
             cells_add_str(&u->cells, CELLS_DIM, "... ");
         cells_add_text(&u->cells, side == DIFF_A ? CELLS_REMOVED : CELLS_ADDED,
-                       result_get_span_text(r, d->value[side]));
+                       result_get_stored_text(r, d->value[side]));
         if (d->cut[side])
             cells_add_str(&u->cells, CELLS_DIM, " ...");
     }
@@ -335,7 +335,7 @@ static void draw_differences(struct ui *u, const struct area *a, const struct re
     }
     for (size_t i = 0; i < r->listed && line + 2 < a->height; i++) {
         const struct result_difference *d = &r->difference[i];
-        struct slice pointer = result_get_span_text(r, d->pointer);
+        struct slice pointer = result_get_stored_text(r, d->pointer);
         cells_begin_line(&u->cells, 0, a->width, u->ascii);
         cells_add_format(&u->cells, CELLS_LABEL, " %s ", result_part_name(d->part));
         cells_add_text(&u->cells, CELLS_KEY, pointer);

@@ -29,7 +29,7 @@ static void draw_session_state(struct ui *u)
     buf_clear(&u->scratch);
     session_append_end_reason(&u->scratch, s, u->state);
     cells_add_str(&u->cells, CELLS_PLAIN, "  ");
-    if (query_is_imported(s))
+    if (query_session_is_imported(s))
         cells_add_str(&u->cells, CELLS_DIM, "imported");
     else
         cells_add_text(&u->cells,
@@ -99,7 +99,7 @@ static void draw_vault_line(struct ui *u)
 
 /* ---- footer ---- */
 
-static const char *prompt_label_of_kind(enum asking what)
+static const char *get_label_of_prompt(enum asking what)
 {
     switch (what) {
     case ASK_FILTER:
@@ -129,7 +129,7 @@ static const char *prompt_label_of_kind(enum asking what)
 static void draw_prompt(struct ui *u, const struct area *a)
 {
     const char *question =
-        u->asking == ASK_YES_NO ? u->yes_no_question : prompt_label_of_kind(u->asking);
+        u->asking == ASK_YES_NO ? u->yes_no_question : get_label_of_prompt(u->asking);
     struct slice typed = {u->prompt.text, u->prompt.n}, head = {u->prompt.text, u->prompt.at};
     cells_begin_line(&u->cells, 0, u->width, u->ascii);
     cells_add_str(&u->cells, CELLS_LABEL, question);
@@ -145,7 +145,7 @@ static void draw_prompt(struct ui *u, const struct area *a)
 }
 
 /* Adds a hint to the footer, if there is room for all of it. */
-static void add_hint(struct ui *u, enum action x, const char *what)
+static void add_key_hint_to_footer(struct ui *u, enum action x, const char *what)
 {
     struct slice key = keys_get_name_of_action(x);
     if (u->cells.column + key.n + strlen(what) + 3 > u->width)
@@ -163,11 +163,11 @@ static void draw_hints(struct ui *u, const struct area *a)
     const struct hint *h = v->hints[u->focus] != NULL ? v->hints[u->focus] : v->hints[0];
     bool first = u->layers_n == 1 && u->focus == PANE_SESSIONS;
     cells_begin_line(&u->cells, 0, a->width, u->ascii);
-    add_hint(u, ACTION_HELP, "help");
-    add_hint(u, ACTION_LEAVE, first ? "quit" : "back");
+    add_key_hint_to_footer(u, ACTION_HELP, "help");
+    add_key_hint_to_footer(u, ACTION_LEAVE, first ? "quit" : "back");
     for (; h != NULL && h->action != ACTION_NONE; h++)
         if (central_explain_unavailable(u, h->action) == NULL)
-            add_hint(u, h->action, h->text);
+            add_key_hint_to_footer(u, h->action, h->text);
     draw_line(u, a, 0, SCREEN_NORMAL);
 }
 

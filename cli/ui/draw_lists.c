@@ -14,7 +14,7 @@ static const char *choose_utf8_or_ascii(const struct ui *u, const char *utf8, co
     return u->ascii ? ascii : utf8;
 }
 
-static enum screen_line choose_list_line_kind(const struct ui *u, enum pane pane, bool selected)
+static enum screen_line choose_list_row_highlight(const struct ui *u, enum pane pane, bool selected)
 {
     return !selected ? SCREEN_NORMAL : u->focus == pane ? SCREEN_CHOSEN : SCREEN_MARKED;
 }
@@ -79,10 +79,10 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r)
                       live   ? CELLS_GOOD
                       : died ? CELLS_BAD
                              : CELLS_DIM,
-                      live                   ? choose_utf8_or_ascii(u, "\xE2\x97\x8F", "*")
-                      : died                 ? choose_utf8_or_ascii(u, "\xE2\x9C\x97", "x")
-                      : query_is_imported(s) ? choose_utf8_or_ascii(u, "\xE2\x86\xA7", "i")
-                                             : " ");
+                      live                           ? choose_utf8_or_ascii(u, "\xE2\x97\x8F", "*")
+                      : died                         ? choose_utf8_or_ascii(u, "\xE2\x9C\x97", "x")
+                      : query_session_is_imported(s) ? choose_utf8_or_ascii(u, "\xE2\x86\xA7", "i")
+                                                     : " ");
         buf_clear(&u->scratch);
         buf_int(&u->scratch, s->number);
         id = draw_get_scratch_text(u);
@@ -105,7 +105,7 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r)
 int draw_sessions(struct ui *u, const struct area *a)
 {
     size_t n = u->sessions.n, height = a->height - LIST_HEAD;
-    size_t at = sessions_row_of_id(&u->sessions, u->session_cursor.key);
+    size_t at = sessions_find_row_of_id(&u->sessions, u->session_cursor.key);
     at = at < n ? at : 0;
     size_t top = cursor_compute_top_row(&u->session_cursor, n, at, height);
     draw_caption(u, a, PANE_SESSIONS, n > 0 ? "sessions %zu/%zu%s" : "sessions", n > 0 ? at + 1 : 0,
@@ -129,7 +129,7 @@ int draw_sessions(struct ui *u, const struct area *a)
         else
             cells_add_str(&u->cells, CELLS_DIM, "  (removed)");
         draw_line_with_matches(u, a, LIST_HEAD + i,
-                               choose_list_line_kind(u, PANE_SESSIONS, top + i == at));
+                               choose_list_row_highlight(u, PANE_SESSIONS, top + i == at));
     }
     return 0;
 }
@@ -345,7 +345,7 @@ static void draw_event_cells(struct ui *u, const struct columns *c, const struct
     cells_add_text(&u->cells, CELLS_WAIT, e->kind);
     cells_add_blanks(&u->cells, 1);
     buf_clear(&u->scratch);
-    event_words_append(&u->scratch, e->kind, e->detail);
+    event_words_append_event(&u->scratch, e->kind, e->detail);
     cells_add_text(&u->cells, CELLS_DIM, draw_get_scratch_text(u));
 }
 
@@ -400,7 +400,7 @@ int draw_list(struct ui *u, const struct area *a)
         else if (st < 0)
             return st;
         draw_line_with_matches(u, a, LIST_HEAD + i,
-                               choose_list_line_kind(u, PANE_LIST, top + i == at));
+                               choose_list_row_highlight(u, PANE_LIST, top + i == at));
     }
     return 0;
 }

@@ -132,7 +132,7 @@ static int find_continuing_requests(struct part *p, int64_t from, int64_t to)
     return st;
 }
 
-static int64_t feed_messages_per_step(const struct ui *u)
+static int64_t feed_get_messages_per_step(const struct ui *u)
 {
     return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
 }
@@ -157,7 +157,7 @@ static int feed_read_messages(struct part *p, int64_t from, int64_t to)
 static int feed_read_older_messages(struct ui *u)
 {
     struct part p = {.u = u, .end = LISTING_OLDER};
-    int64_t to = u->listing.first - 1, from = to - feed_messages_per_step(u) + 1;
+    int64_t to = u->listing.first - 1, from = to - feed_get_messages_per_step(u) + 1;
     from = from < 1 ? 1 : from;
     if (to < 1 || u->listing_full)
         return 0;
@@ -169,7 +169,7 @@ static int feed_read_older_messages(struct ui *u)
     free(p.ended);
     u->listing_full = st == MI_EFULL;
     if (st == 0 || st == MI_EFULL)
-        listing_extend_range(&u->listing, p.seq, u->listing.last);
+        listing_extend_message_range(&u->listing, p.seq, u->listing.last);
     return st == MI_EFULL ? 0 : st;
 }
 
@@ -195,8 +195,9 @@ static int feed_read_newer_messages(struct ui *u, bool *ret_more)
     struct part p = {.u = u, .end = LISTING_NEWER};
     int64_t last = 0, t_us, from = u->listing.last + 1;
     int st = query_last_message(u->q, ui_get_chosen_session(u)->id, &last, &t_us);
-    int64_t to =
-        last - from < feed_messages_per_step(u) ? last : from + feed_messages_per_step(u) - 1;
+    int64_t to = last - from < feed_get_messages_per_step(u)
+                     ? last
+                     : from + feed_get_messages_per_step(u) - 1;
     *ret_more = false;
     if (st < 0 || last < from)
         return st;
@@ -215,11 +216,11 @@ static int feed_read_newer_messages(struct ui *u, bool *ret_more)
     free(p.ended);
     st = st == MI_EFULL ? 0 : st;
     if (st == 0)
-        listing_extend_range(&u->listing, u->listing.first, p.seq);
+        listing_extend_message_range(&u->listing, u->listing.first, p.seq);
     return st;
 }
 
-static int feed_read_list(struct ui *u)
+static int feed_reload_message_list(struct ui *u)
 {
     int64_t last = 0, t_us, key = u->list_cursor.key;
     bool follows = u->list_cursor.follows || key == 0;
@@ -262,7 +263,7 @@ int feed_choose_session(struct ui *u, int64_t id)
         st = row_cache_set_session(&u->rows, id);
         st = st == 0 ? events_read_new_rows(u) : st;
     }
-    return st == 0 ? feed_read_list(u) : st;
+    return st == 0 ? feed_reload_message_list(u) : st;
 }
 
 /* ---- the filter ---- */
@@ -281,14 +282,14 @@ static int choose_matching_session(struct ui *u)
     const struct query_session *s = ui_get_chosen_session(u);
     bool matches = s != NULL && (!u->narrowed || u->listing.first > 1 || list_count_rows(u) > 0);
     if (matches || u->sessions.n == 0 ||
-        (s != NULL && sessions_row_of_id(&u->sessions, s->id) < u->sessions.n))
+        (s != NULL && sessions_find_row_of_id(&u->sessions, s->id) < u->sessions.n))
         return 0;
     return feed_choose_session(u, u->sessions.id[0]);
 }
 
 /* Reads the list of sessions and the list of messages again. Keeps the chosen session, unless it
  * cannot match the filter. */
-static int feed_read_both_lists(struct ui *u)
+static int feed_reload_all_lists(struct ui *u)
 {
     const struct query_session *s = ui_get_chosen_session(u);
     int64_t id = s != NULL ? s->id : 0, until_us = clock_mono_us() + STEP_US;
@@ -301,17 +302,17 @@ static int feed_read_both_lists(struct ui *u)
         narrowing_add_session(u, id);
     int st = sessions_read_older_rows(&u->sessions, u->q);
     while (st == 0 && !u->sessions.complete && id != 0 &&
-           !sessions_are_read_back_to_id(&u->sessions, id) && clock_mono_us() < until_us)
+           !sessions_list_reaches_id(&u->sessions, id) && clock_mono_us() < until_us)
         st = sessions_read_older_rows(&u->sessions, u->q);
     if (st == 0)
-        st = s == NULL || matches ? feed_read_list(u) : feed_choose_session(u, 0);
+        st = s == NULL || matches ? feed_reload_message_list(u) : feed_choose_session(u, 0);
     return st == 0 ? choose_matching_session(u) : st;
 }
 
 int feed_set_list_mode(struct ui *u, enum listing_mode mode)
 {
     u->mode = mode;
-    return u->narrowed ? feed_read_both_lists(u) : feed_read_list(u);
+    return u->narrowed ? feed_reload_all_lists(u) : feed_reload_message_list(u);
 }
 
 bool feed_has_all_sessions(const struct ui *u)
@@ -334,7 +335,7 @@ static bool feed_parse_filter(struct ui *u, const char *text, struct buf *error)
         buf_adds(error, "too many words");
         return false;
     }
-    if (question_begin_empty(x) < 0) {
+    if (question_initialize(x) < 0) {
         buf_adds(error, "cannot search: SQLite was built without FTS5, or out of memory");
         return false;
     }
@@ -363,7 +364,7 @@ int feed_set_filter(struct ui *u, const char *text)
     memcpy(u->filter, text, valid ? strlen(text) + 1 : 0);
     bool same = text == before;
     buf_close(&error);
-    return same ? MI_EINVAL : feed_read_both_lists(u);
+    return same ? MI_EINVAL : feed_reload_all_lists(u);
 }
 
 /* ---- reading between keys ---- */
@@ -373,7 +374,7 @@ int feed_set_filter(struct ui *u, const char *text)
  * near the end of the list. */
 static bool feed_must_read_sessions(const struct ui *u)
 {
-    size_t at = sessions_row_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
+    size_t at = sessions_find_row_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
     bool near_end = (at < n ? at : 0) + SESSIONS_PAGE > n;
     return !feed_has_all_sessions(u) && (u->sessions.store == NULL || u->narrowed || near_end);
 }
@@ -401,7 +402,7 @@ int feed_read_step(struct ui *u, bool *ret_more)
     st = st == 0 ? choose_matching_session(u) : st;
     *ret_more = !feed_list_is_complete(u) || feed_must_read_sessions(u);
     if (st == 0 && !*ret_more) {
-        st = sessions_count_some_failed_calls(&u->sessions, u->q, ret_more);
+        st = sessions_run_failure_count_step(&u->sessions, u->q, ret_more);
         u->stale |= *ret_more;
     }
     return st;

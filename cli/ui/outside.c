@@ -99,7 +99,7 @@ enum after { AFTER_ENTER, AFTER_FAILURE };
 
 /* Runs a command in the terminal, with `in` as its stdin (-1: the terminal). Then waits for the key
  * Enter; if `after` is AFTER_FAILURE, waits only if the command failed. */
-static void run_in_terminal(char *const *argv, int in, enum after after)
+static void run_command_in_terminal(char *const *argv, int in, enum after after)
 {
     struct streams same = {in, -1, -1};
     int status = -1;
@@ -270,7 +270,7 @@ int outside_run_send(struct ui *u, int64_t seq, bool edit)
         words[n++] = "--edit";
     if (!outside_fill_command(words, argv))
         return MI_ENOMEM;
-    run_in_terminal(argv, -1, AFTER_ENTER);
+    run_command_in_terminal(argv, -1, AFTER_ENTER);
     u->dirty = true;
     free(argv[0]);
     return 0;
@@ -314,7 +314,8 @@ void outside_show_text(struct ui *u, struct slice text, const char *command)
                                  NULL};
     char *argv[MI_COUNT(words)];
     memcpy(argv, words, sizeof argv);
-    run_in_terminal(argv, command != NULL ? fd : -1, command != NULL ? AFTER_ENTER : AFTER_FAILURE);
+    run_command_in_terminal(argv, command != NULL ? fd : -1,
+                            command != NULL ? AFTER_ENTER : AFTER_FAILURE);
     (void)unlink(buf_str(&path));
     close(fd);
     buf_close(&path);

@@ -70,7 +70,7 @@ static void overview_draw_session(struct page *p)
     const struct query_session *s = ui_get_chosen_session(u);
     char started[CLOCK_TEXT_MAX], id[32];
     snprintf(id, sizeof id, "%lld", (long long)s->number);
-    clock_local_text(s->started_at_us, started);
+    clock_write_local_time(s->started_at_us, started);
     overview_draw_field(p, "session", slice_of(id), s->uid);
     if (u->sessions.store != NULL)
         overview_draw_field(p, "host", s->host, (struct slice){0});

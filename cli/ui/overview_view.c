@@ -127,7 +127,7 @@ static int filter_by_selected_tool(struct ui *u)
 /* Shows the overview of the next or the previous session of the list. */
 static int show_next_overview(struct ui *u, bool next)
 {
-    size_t at = sessions_row_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
+    size_t at = sessions_find_row_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
     /* if there is no previous session (`at` is 0), `to` becomes SIZE_MAX, which is not a session */
     size_t to = next ? at + 1 : at - 1;
     if (at >= n || to >= n)

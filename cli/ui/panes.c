@@ -10,11 +10,11 @@
 
 static size_t find_selected_session_row(const struct ui *u)
 {
-    size_t at = sessions_row_of_id(&u->sessions, u->session_cursor.key);
+    size_t at = sessions_find_row_of_id(&u->sessions, u->session_cursor.key);
     return at < u->sessions.n ? at : 0;
 }
 
-static int select_session_at(struct ui *u, size_t place)
+static int select_session_in_row(struct ui *u, size_t place)
 {
     if (u->sessions.n == 0)
         return 0;
@@ -32,7 +32,7 @@ static int select_session_at(struct ui *u, size_t place)
 static int move_session_cursor(struct ui *u, enum motion m, int by)
 {
     size_t at = find_selected_session_row(u);
-    return select_session_at(u, move_cursor(&u->session_cursor, u->sessions.n, at, m, by));
+    return select_session_in_row(u, move_cursor(&u->session_cursor, u->sessions.n, at, m, by));
 }
 
 static int move_list_cursor(struct ui *u, enum motion m, int by)
@@ -149,7 +149,7 @@ static int go_to_item_in_focused_pane(struct ui *u, const char *to)
 
 /* Selects the row that was clicked. If the row was already selected in the focused pane (`again`),
  * opens the row. */
-static int click_session(struct ui *u, size_t line, bool again)
+static int handle_click_on_session(struct ui *u, size_t line, bool again)
 {
     size_t at = find_selected_session_row(u);
     size_t to = cursor_find_row_on_line(&u->session_cursor, u->sessions.n, at, line);
@@ -158,7 +158,7 @@ static int click_session(struct ui *u, size_t line, bool again)
     if (to == u->sessions.n)
         return 0;
     u->session_cursor.line = line;
-    return select_session_at(u, to);
+    return select_session_in_row(u, to);
 }
 
 static int click_row(struct ui *u, size_t line, bool again)
@@ -188,12 +188,12 @@ static const struct {
     int (*click)(struct ui *u, size_t line, bool again);
     size_t head; /* number of lines at the top of the pane that cannot be clicked */
 } panes[PANES] = {
-    [PANE_SESSIONS] = {move_session_cursor, click_session, LIST_HEAD},
+    [PANE_SESSIONS] = {move_session_cursor, handle_click_on_session, LIST_HEAD},
     [PANE_LIST] = {move_list_cursor, click_row, LIST_HEAD},
     [PANE_DETAIL] = {scroll_detail_pane, handle_click_in_detail, 1},
 };
 
-static int move_in_focused_pane(struct ui *u, enum motion m, int by)
+static int move_cursor_in_focused_pane(struct ui *u, enum motion m, int by)
 {
     return panes[u->focus].move(u, m, by);
 }
@@ -409,7 +409,7 @@ static const struct hint of_detail[] = {
 
 const struct view_ops main_view = {
     .draw = draw_main_panes,
-    .move = move_in_focused_pane,
+    .move = move_cursor_in_focused_pane,
     .key = main_view_handle_key,
     .mouse = main_view_handle_mouse,
     .search = seek_go_to_match,

@@ -24,7 +24,7 @@ struct problems {
 static const struct view_ops problem_view;
 
 /* Reads the file into `text`; if `text` is NULL, removes the file. */
-static int read_or_remove_file(struct ui *u, const char *name, struct buf *text)
+static int read_or_remove_problem_file(struct ui *u, const char *name, struct buf *text)
 {
     struct problem_files e;
     int st = problem_files_open(&e, u->vault);
@@ -38,7 +38,7 @@ static int read_or_remove_file(struct ui *u, const char *name, struct buf *text)
 
 static int remove_confirmed_escalation(struct ui *u)
 {
-    int st = read_or_remove_file(u, u->problems->asked, NULL);
+    int st = read_or_remove_problem_file(u, u->problems->asked, NULL);
     if (st == 0 && stack_top(u)->view == &problem_view)
         stack_close(u);
     if (st == 0)
@@ -65,7 +65,7 @@ static int problems_open_selected(struct ui *u)
     if (row == NULL)
         return 0;
     buf_clear(&l->text);
-    int st = read_or_remove_file(u, row->file.p, &l->text);
+    int st = read_or_remove_problem_file(u, row->file.p, &l->text);
     if (st < 0 || l->text.failed)
         return st == MI_EIO ? 0 : MI_ENOMEM;
     snprintf(l->name, sizeof l->name, "%s", row->file.p);

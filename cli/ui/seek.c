@@ -90,7 +90,7 @@ struct looking {
 
 /* Returns whether the row is in the list and lies in the direction of the search. After the search
  * has wrapped around, every row of the list is a candidate. */
-static bool seek_row_is_candidate(const struct ui *u, int64_t seq)
+static bool seek_may_stop_at_row(const struct ui *u, int64_t seq)
 {
     const struct seek *k = &u->seek;
     size_t at = listing_find_row_of_seq(&u->listing, seq);
@@ -107,7 +107,7 @@ static bool seek_on_message(void *ctx, const struct query_message *m)
     if (u->mode == LISTING_CALLS && m->kind != KIND_REQUEST)
         seq = m->request_seq;
     l->seq = m->seq;
-    if (seq <= 0 || !seek_row_is_candidate(u, seq))
+    if (seq <= 0 || !seek_may_stop_at_row(u, seq))
         return true;
     bool hit = false, late = clock_mono_us() > l->until_us;
     if (u->seek.what == SEEK_TEXT)
@@ -158,12 +158,12 @@ static int seek_next_session(struct ui *u)
 {
     struct seek *k = &u->seek;
     int64_t t_us;
-    size_t at = sessions_row_of_id(&u->sessions, k->session), n = u->sessions.n;
+    size_t at = sessions_find_row_of_id(&u->sessions, k->session), n = u->sessions.n;
     int st = 0;
     if (k->forward && at + 1 >= n && !feed_has_all_sessions(u)) {
         st = feed_read_more_sessions(u);
         /* Newer sessions may have been added as well, so find the position of the session again. */
-        at = sessions_row_of_id(&u->sessions, k->session);
+        at = sessions_find_row_of_id(&u->sessions, k->session);
         n = u->sessions.n;
         if (st < 0 || at + 1 >= n) /* no older session was read so far: the next step reads more */
             return st;

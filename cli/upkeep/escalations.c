@@ -79,7 +79,7 @@ static int escalations_show_file(const struct settings *s)
         out_open(&o);
         pager_open(&pager, &o);
         for (struct slice rest = buf_slice(&text); rest.n > 0;) {
-            out_text(&o, slice_take_line(&rest));
+            out_add_text(&o, slice_take_line(&rest));
             out_end_line(&o);
         }
         status = out_close(&o);
@@ -100,7 +100,7 @@ static int remove_problem_file(const struct problem_files *f, size_t i, struct o
         return EXIT_TROUBLE;
     }
     out_add_raw(o, "removed ");
-    out_text(o, slice_of(name));
+    out_add_text(o, slice_of(name));
     out_end_line(o);
     return EXIT_FINE;
 }

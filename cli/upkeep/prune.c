@@ -69,7 +69,7 @@ static void print_count(struct out *o, int64_t n, const char *what)
     out_printf(o, ", %lld %s%s", (long long)n, what, n == 1 ? "" : "s");
 }
 
-static bool report_has_items(const struct prune_report *r)
+static bool prune_report_has_items(const struct prune_report *r)
 {
     return r->sessions > 0 || r->bodies > 0 || r->logs > 0 || r->escalations > 0;
 }
@@ -100,7 +100,7 @@ static void print_report(struct out *o, bool removed, const struct prune_report 
 static void print_result(const struct prune *p, struct out *o, bool removed,
                          const struct prune_report *r)
 {
-    if (report_has_items(prune_get_plan_totals(p))) {
+    if (prune_report_has_items(prune_get_plan_totals(p))) {
         print_report(o, removed, r);
         return;
     }
@@ -172,7 +172,7 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
 {
     const int64_t *ids;
     size_t n = prune_sessions(p, &ids);
-    int st = prune_fill_in_totals(p, error);
+    int st = prune_fill_in_plan_totals(p, error);
     for (size_t i = 0; i < size_min(n, max) && st == 0 && !out_has_ended(o); i++) {
         struct query_session s;
         st = query_session_by_id(q, ids[i], &s);
@@ -180,7 +180,7 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
             break;
         out_printf(o, "session %lld  %s  ", (long long)ids[i],
                    clock_format_local_time(s.started_at_us).s);
-        out_text(o, s.name);
+        out_add_text(o, s.name);
         out_end_line(o);
     }
     if (n > max) {
@@ -217,7 +217,7 @@ static int prune_remove_all(struct prune *p, const char *vault, struct buf *erro
 
 /* Removes the sessions and files of the plan, and prints a line for each session. If the removal
  * fails, only the sessions that were removed are printed: they are the first ones of the plan. */
-static int remove_and_print_json(struct query *q, struct prune *p, struct out *o, struct buf *error)
+static int prune_and_print_json(struct query *q, struct prune *p, struct out *o, struct buf *error)
 {
     struct buf lines = {0};
     int st = append_json_sessions(q, p, true, &lines);
@@ -240,8 +240,8 @@ static int prune_print_json(struct query *q, struct prune *p, bool dry, struct o
                             struct buf *error)
 {
     if (!dry)
-        return remove_and_print_json(q, p, o, error);
-    int st = prune_fill_in_totals(p, error);
+        return prune_and_print_json(q, p, o, error);
+    int st = prune_fill_in_plan_totals(p, error);
     if (st == 0)
         st = append_json_sessions(q, p, false, &o->b);
     if (st == 0)
@@ -291,7 +291,7 @@ static int prune_by_rules(struct query *q, const struct retention *rule, enum mo
     bool kept = false;
     out_open(&o);
     int st = prune_open(&p, query_vault(q), rule, clock_wall_us(), &error);
-    bool some = st == 0 && report_has_items(prune_get_plan_totals(p));
+    bool some = st == 0 && prune_report_has_items(prune_get_plan_totals(p));
     if (st == 0 && json) {
         st = prune_print_json(q, p, mode == DRY, &o, &error);
         kept = some && mode == DRY;
@@ -390,7 +390,7 @@ static int prune_run(const struct settings *s)
         return status;
     if (mode == ASK && json)
         return settings_fail_usage(s, "--json does not ask: add --dry-run, or --yes to remove");
-    if (mode == ASK && !ask_is_possible())
+    if (mode == ASK && !ask_user_has_terminal())
         return settings_fail_usage(s, "cannot ask before removing, since stdin or stderr is not a "
                                       "terminal: add --dry-run, or --yes to remove");
     status = session_vault_open(s, &q);

@@ -88,7 +88,7 @@ static bool proxy_has_exited(const struct running *r)
 
 /* Ends a process group. group_has_exited() verifies before SIGTERM, and again before SIGKILL, that
  * the group still is the one that was recorded. */
-static bool stop_group(const struct running *r)
+static bool stop_process_group(const struct running *r)
 {
     if (group_has_exited(r))
         return true;
@@ -127,7 +127,7 @@ static void reap_print_text(struct out *o, const struct reaped *d, bool dry)
 {
     const char *verb = dry ? "would stop " : d->ended ? "stopped " : "could not stop ";
     out_printf(o, "session %lld (", (long long)d->row->session_id);
-    out_text(o, slice_of(d->row->name));
+    out_add_text(o, slice_of(d->row->name));
     out_add_raw(o, "): ");
     if (d->idle_us >= 0) {
         out_printf(o, "the client %d has exited, and no message has passed for %s; ",
@@ -144,7 +144,7 @@ static void reap_print_text(struct out *o, const struct reaped *d, bool dry)
                (int)d->row->r.server_group);
     for (size_t i = 0; i < d->n && i < NAMES_MAX; i++) {
         out_add_raw(o, i > 0 ? ", " : "");
-        out_text(o, slice_of(d->group[i].name));
+        out_add_text(o, slice_of(d->group[i].name));
         out_printf(o, " %d", (int)d->group[i].pid);
     }
     out_add_raw(o, d->n > NAMES_MAX ? ", ...)" : ")");
@@ -190,11 +190,11 @@ static void reap_print_json(struct out *o, const struct reaped *d, bool dry)
 /* ---- one session ---- */
 
 /* idle_us: how long the proxy has been idle; -1: the proxy has exited. */
-static void reap_running_row(struct reaper *p, const struct running_row *row, int64_t idle_us)
+static void reap_running_server(struct reaper *p, const struct running_row *row, int64_t idle_us)
 {
     struct reaped d = {.row = row, .idle_us = idle_us};
     d.n = read_running_process_group(&row->r, d.group, GROUP_MAX);
-    d.ended = p->dry || ((idle_us < 0 || stop_proxy(&row->r)) && stop_group(&row->r));
+    d.ended = p->dry || ((idle_us < 0 || stop_proxy(&row->r)) && stop_process_group(&row->r));
     if (p->json)
         reap_print_json(&p->out, &d, p->dry);
     else
@@ -219,12 +219,12 @@ static void reap_row_if_abandoned(struct reaper *p, const struct running_list *r
 {
     enum session_state state = running_row_get_state(rows, row);
     if (state == SESSION_DIED) {
-        reap_running_row(p, row, -1);
+        reap_running_server(p, row, -1);
     } else if (state == SESSION_LIVE && running_pids_are_valid(&row->r) &&
                running_client_has_exited(&row->r)) {
         int64_t idle_us = clock_wall_us() - row->last_at_us;
         if (idle_us >= p->idle_us)
-            reap_running_row(p, row, idle_us);
+            reap_running_server(p, row, idle_us);
     }
 }
 
@@ -244,7 +244,7 @@ static void print_journals(struct reaper *p, size_t unreadable, const struct str
                    "written: ",
                    verb, stranded->n, stranded->n == 1 ? "" : "s",
                    units_format_bytes((int64_t)stranded->bytes).s);
-        out_text(&p->out, slice_of(stranded->vault));
+        out_add_text(&p->out, slice_of(stranded->vault));
     }
     out_end_line(&p->out);
 }

@@ -62,7 +62,7 @@ struct targets {
 static void print_hit_location(struct job *j, const struct scrub_hit *h)
 {
     if (h->file != NULL) {
-        out_text(&j->out, slice_of(h->file));
+        out_add_text(&j->out, slice_of(h->file));
         out_printf(&j->out, ":%zu", h->line);
         return;
     }
@@ -105,7 +105,7 @@ static void redact_command_on_hit(void *ctx, const struct scrub_hit *h)
     } else {
         print_hit_location(j, h);
         out_add_raw(&j->out, ": ");
-        out_text(&j->out, h->rules);
+        out_add_text(&j->out, h->rules);
     }
     out_end_line(&j->out);
 }
@@ -337,7 +337,7 @@ static bool redact_file_on_session(void *ctx, const struct query_session *s)
 
 static bool redact_file_on_lines(void *ctx, struct slice lines)
 {
-    return save_write(ctx, lines);
+    return save_write_bytes(ctx, lines);
 }
 
 /* Reads the file and, if k->w is not NULL, writes the new file. Returns 0, or an error that was

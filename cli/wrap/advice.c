@@ -95,7 +95,7 @@ void advice_add_missing_runner(struct advice *a, const struct launch *l,
                                const struct client_file *where)
 {
     const char *runner = l->words[0];
-    char *dir = where->desktop ? which_find_unusual_directory(runner) : NULL;
+    char *dir = where->desktop ? which_find_nonstandard_dir(runner) : NULL;
     if (dir != NULL)
         advice_add_line(a,
                         "%s may not find %s, which is in %s: if its servers do not start, "
@@ -109,7 +109,7 @@ static void print_line(struct out *o, const char *before, struct buf *names, con
     size_t from = o->b.n;
     out_add_raw(o, before);
     if (names != NULL)
-        out_text(o, buf_slice(names));
+        out_add_text(o, buf_slice(names));
     out_add_raw(o, after);
     out_fill_line(o, from, 0);
 }

@@ -59,8 +59,8 @@ static const char *wrap_state_name(const struct work *k, const struct wrap_view 
     return "odd";
 }
 
-static void list_server(struct work *k, const struct mcpfile_server *s, struct wrap_view *v,
-                        bool touched)
+static void print_or_add_server_row(struct work *k, const struct mcpfile_server *s,
+                                    struct wrap_view *v, bool touched)
 {
     struct buf wraps = {0};
     const char *fixed = client_file_fixed[k->where->kind].why;
@@ -82,7 +82,7 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
     if (k->w->json)
         server_row_print_json(&k->w->out, &row);
     else
-        server_row_add(&k->w->table, &row);
+        server_row_add_to_table(&k->w->table, &row);
     buf_close(&wraps);
     if (v->state == WRAP_ODD && !v->is_mcp && k->w->verb != WRAP_VERB_UNWRAP && fixed == NULL)
         log_warn("%s: server '%s' is not changed: %s", k->where->path, s->name, v->why);
@@ -99,7 +99,8 @@ static const char *const *get_interposer_command_words(const struct work *k)
 
 /* Returns the value of --vault or --journal-dir for the args of a wrapped server; NULL if the
  * option is left out. */
-static const char *wrap_file_directory(const struct work *k, const char *option, const char *path)
+static const char *choose_directory_argument(const struct work *k, const char *option,
+                                             const char *path)
 {
     bool asked = opt_get_source(&k->w->settings->set, option) == OPT_FLAG;
     return !k->portable || asked ? path : NULL;
@@ -128,7 +129,7 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     /* A client that is started from a desktop has a short PATH. The option --path makes the proxy
      * also search the directory in which a terminal finds the command. */
     bool needs_path = k->where->desktop && !k->portable && strchr(command, '/') == NULL;
-    char *dir = needs_path ? which_find_unusual_directory(command) : NULL;
+    char *dir = needs_path ? which_find_nonstandard_dir(command) : NULL;
     server_name_choose(s->name, argv, name);
     if (name[0] != '-')
         n = add_option(options, n, "--name", name);
@@ -139,9 +140,9 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     n = add_option(options, n, "--timeout", limits.call);
     n = add_option(options, n, "--timeout", limits.initialize);
     n = add_option(options, n, "--max-timeout", limits.max_timeout);
-    n = add_option(options, n, "--vault", wrap_file_directory(k, "vault", k->w->vault));
+    n = add_option(options, n, "--vault", choose_directory_argument(k, "vault", k->w->vault));
     n = add_option(options, n, "--journal-dir",
-                   wrap_file_directory(k, "journal-dir", k->w->journal_dir));
+                   choose_directory_argument(k, "journal-dir", k->w->journal_dir));
     n = add_option(options, n, "--path", dir);
     options[n] = NULL;
     struct wrap_with with = {get_interposer_command_words(k), options};
@@ -181,7 +182,7 @@ static bool server_needs_redirect(const struct work *k, const struct mcpfile_ser
     if (!ours->by_runner || v->launch == 0 || strcmp(ours->words[0], command) != 0)
         return false;
     mcpfile_append_string(&k->conf, k->conf.arg[s->first_arg + v->launch - 1], &package);
-    bool other = launch_word_is_other_version(ours, buf_slice(&package));
+    bool other = launch_word_names_other_version(ours, buf_slice(&package));
     buf_close(&package);
     return other;
 }
@@ -260,7 +261,7 @@ static bool has_same_server_count(const struct work *k, struct slice new, struct
 }
 
 /* Returns whether unwrapping would restore the original bytes. */
-static bool unwrap_restores_bytes(struct work *k, struct slice new)
+static bool unwrap_would_restore_bytes(struct work *k, struct slice new)
 {
     struct mcpfile conf;
     struct edits undo = {0};
@@ -338,7 +339,7 @@ static bool apply_or_print_edits(struct work *k)
     if (new.failed) {
         report_file_error(k, "out of memory");
         good = false;
-    } else if (k->verb == WRAP_VERB_WRAP && !unwrap_restores_bytes(k, buf_slice(&new))) {
+    } else if (k->verb == WRAP_VERB_WRAP && !unwrap_would_restore_bytes(k, buf_slice(&new))) {
         report_file_error(k, "unwrap could not restore this file exactly; edit it by hand");
         good = false;
     } else if (k->verb == WRAP_VERB_UNWRAP && !wrapped_text_is_valid(k, buf_slice(&new))) {
@@ -375,7 +376,7 @@ static void list_servers(struct work *k)
             report_file_error(k, "out of memory");
             return;
         }
-        list_server(k, &k->conf.server[i], &v, k->touched[i]);
+        print_or_add_server_row(k, &k->conf.server[i], &v, k->touched[i]);
         wrap_view_close(&v);
     }
 }

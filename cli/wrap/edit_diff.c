@@ -160,7 +160,7 @@ static void wrap_diff_print_text(struct out *o, struct slice line)
     while (line.n > 0) {
         const char *tab = memchr(line.p, '\t', line.n);
         size_t n = tab != NULL ? (size_t)(tab - line.p) : line.n;
-        out_text(o, (struct slice){line.p, n});
+        out_add_text(o, (struct slice){line.p, n});
         if (tab != NULL)
             out_add_raw(o, "\t");
         n += tab != NULL;
@@ -281,10 +281,10 @@ void edit_diff_print(struct out *o, const char *path, struct slice old, const st
     buf_close(&new);
     out_style(o, OUT_BOLD);
     out_add_raw(o, "--- ");
-    out_text(o, slice_of(path));
+    out_add_text(o, slice_of(path));
     out_end_line(o);
     out_add_raw(o, "+++ ");
-    out_text(o, slice_of(path));
+    out_add_text(o, slice_of(path));
     out_style(o, OUT_PLAIN);
     out_end_line(o);
     for (size_t i = 0; i < e->n;) {

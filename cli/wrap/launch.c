@@ -123,7 +123,7 @@ int launch_find_command(struct launch *l, struct buf *error)
     return error->failed ? MI_ENOMEM : error->n > 0 ? MI_EIO : 0;
 }
 
-bool launch_word_is_other_version(const struct launch *l, struct slice word)
+bool launch_word_names_other_version(const struct launch *l, struct slice word)
 {
     size_t n = sizeof name - 1, last = 0;
     if (!l->by_runner || !slice_begins(word, "mcp-interposer@") || n + 1 >= word.n ||

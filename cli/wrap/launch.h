@@ -37,7 +37,7 @@ void launch_close(struct launch *l); /* safe to call twice */
 bool launch_starts_interposer(const char *command, const char *const *args, size_t *ret_n);
 /* Whether the word is the package with a version, such as mcp-interposer@1.2.3, and `l` starts
  * another version. */
-bool launch_word_is_other_version(const struct launch *l, struct slice word);
+bool launch_word_names_other_version(const struct launch *l, struct slice word);
 /* Appends the command that starts this program in a shell. */
 void launch_append_command(const struct launch *l, struct buf *b);
 

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "cli/wrap/mcpfile/string.h"
 
-static size_t end_of_member_value(const struct mcpfile_member *m)
+static size_t find_end_of_member_value(const struct mcpfile_member *m)
 {
     return m->value.at + m->value.n;
 }
@@ -27,7 +27,7 @@ static bool url_is_local(const char *url)
 static bool member_is_utf8(const struct mcpfile *f, const struct mcpfile_member *m)
 {
     const char *p = f->text.p + m->key.at;
-    const char *end = f->text.p + end_of_member_value(m);
+    const char *end = f->text.p + find_end_of_member_value(m);
     while (m->key.n > 0 && p < end) {
         size_t n = text_utf8_len(p, (size_t)(end - p));
         if (n == 0)
@@ -70,8 +70,8 @@ static void append_original_argument(struct edits *e, const struct mcpfile *f,
     if (m->key.n == 0)
         return;
     buf_adds(&e->text, "\"--original\", ");
-    text_append_json(&e->text,
-                     (struct slice){f->text.p + m->key.at, end_of_member_value(m) - m->key.at});
+    text_append_json(
+        &e->text, (struct slice){f->text.p + m->key.at, find_end_of_member_value(m) - m->key.at});
     buf_adds(&e->text, ", ");
 }
 
@@ -138,7 +138,7 @@ static void add_args_member(struct edits *e, const struct mcpfile *f,
 /* Begins an edit that replaces a whole member, key and value. */
 static bool begin_member_edit(struct edits *e, const struct mcpfile_member *m)
 {
-    return edits_begin_replacement(e, m->key.at, end_of_member_value(m) - m->key.at);
+    return edits_begin_replacement(e, m->key.at, find_end_of_member_value(m) - m->key.at);
 }
 
 static bool set_type_member_if_present(struct edits *e, const struct mcpfile_server *s,
@@ -226,7 +226,7 @@ static const struct buf *find_original_option(const struct wrap_view *v, const c
 static bool delete_member(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *m)
 {
     const char *p = f->text.p;
-    size_t from = m->key.at, to = end_of_member_value(m);
+    size_t from = m->key.at, to = find_end_of_member_value(m);
     if (m->on_line) {
         from = member_find_line_start(f, from);
         to = m->end;
@@ -253,18 +253,18 @@ bool remote_add_unwrap_edits(struct edits *e, const struct mcpfile *f,
     const struct buf *type = find_original_option(v, "t");
     /* the member that replaced the headers, if the server had headers before it was wrapped */
     const struct mcpfile_member *in_place = s->one_array ? &s->env : &s->args;
-    size_t end = s->one_array ? s->command.end : end_of_member_value(&s->command);
+    size_t end = s->one_array ? s->command.end : find_end_of_member_value(&s->command);
     bool follows =
         !s->one_array && headers == NULL && members_are_adjacent(f, &s->command, &s->args);
     bool room = restore_original_text(
-        e, s->command.key.at, follows ? end_of_member_value(&s->args) : end, &v->original[0]);
+        e, s->command.key.at, follows ? find_end_of_member_value(&s->args) : end, &v->original[0]);
     if (headers != NULL && in_place->key.n > 0)
-        room = room &&
-               restore_original_text(e, in_place->key.at, end_of_member_value(in_place), headers);
+        room = room && restore_original_text(e, in_place->key.at,
+                                             find_end_of_member_value(in_place), headers);
     else if (!follows && !s->one_array)
         room = room && delete_member(e, f, &s->args);
     if (type != NULL && s->type.key.n > 0)
-        room =
-            room && restore_original_text(e, s->type.key.at, end_of_member_value(&s->type), type);
+        room = room &&
+               restore_original_text(e, s->type.key.at, find_end_of_member_value(&s->type), type);
     return room;
 }

@@ -28,7 +28,7 @@ void server_row_append_path(struct buf *b, const char *path)
     free(home);
 }
 
-void server_row_add(struct table *t, const struct server_row *r)
+void server_row_add_to_table(struct table *t, const struct server_row *r)
 {
     enum out_style style = r->touched                         ? OUT_GREEN
                            : r->state_as_read == WRAP_WRAPPED ? OUT_CYAN

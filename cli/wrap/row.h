@@ -21,7 +21,7 @@ struct server_row {
 };
 
 void server_row_open_table(struct table *t); /* prepares a table whose rows are servers */
-void server_row_add(struct table *t, const struct server_row *r);
+void server_row_add_to_table(struct table *t, const struct server_row *r);
 void server_row_print_json(struct out *o, const struct server_row *r);
 /* Appends the path, with ~ for the home directory. */
 void server_row_append_path(struct buf *b, const char *path);

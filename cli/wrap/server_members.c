@@ -4,12 +4,12 @@
 
 #include <ctype.h>
 
-void member_add_span(struct edits *e, const struct mcpfile *f, struct span s)
+void member_append_file_bytes(struct edits *e, const struct mcpfile *f, struct span s)
 {
     buf_add(&e->text, f->text.p + s.at, s.n);
 }
 
-void member_add_words(struct edits *e, const char *const *words, struct slice sep)
+void member_add_quoted_words(struct edits *e, const char *const *words, struct slice sep)
 {
     for (; *words != NULL; words++) {
         text_append_json(&e->text,
@@ -22,10 +22,10 @@ void member_add_args(struct edits *e, const struct wrap_with *with, const char *
                      struct slice sep)
 {
     static const char *const proxy[] = {"proxy", NULL};
-    member_add_words(e, with->command + 1, sep);
-    member_add_words(e, proxy, sep);
-    member_add_words(e, with->options, sep);
-    member_add_words(e, end, sep);
+    member_add_quoted_words(e, with->command + 1, sep);
+    member_add_quoted_words(e, proxy, sep);
+    member_add_quoted_words(e, with->options, sep);
+    member_add_quoted_words(e, end, sep);
 }
 
 size_t member_find_line_start(const struct mcpfile *f, size_t at)
@@ -44,7 +44,7 @@ static const char *find_previous_line_end(const struct mcpfile *f, size_t at)
     return at > 1 && f->text.p[at - 2] == '\r' ? "\r\n" : "\n";
 }
 
-void member_add_line(struct buf *b, const struct mcpfile *f, size_t at)
+void member_begin_indented_line(struct buf *b, const struct mcpfile *f, size_t at)
 {
     size_t from = member_find_line_start(f, at);
     buf_adds(b, find_previous_line_end(f, at));

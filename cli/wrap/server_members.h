@@ -16,9 +16,9 @@ struct wrap_with {
 };
 
 /* Appends a copy of the bytes of the file that s denotes. */
-void member_add_span(struct edits *e, const struct mcpfile *f, struct span s);
+void member_append_file_bytes(struct edits *e, const struct mcpfile *f, struct span s);
 /* Appends the words (ended by NULL) as strings, with `sep` after each. */
-void member_add_words(struct edits *e, const char *const *words, struct slice sep);
+void member_add_quoted_words(struct edits *e, const char *const *words, struct slice sep);
 /* Appends the args of a wrapped server: the words of the interposer's command except the first,
  * "proxy", the options, and the words of `end` (ended by NULL). `sep` follows each word. */
 void member_add_args(struct edits *e, const struct wrap_with *with, const char *const *end,
@@ -41,7 +41,7 @@ bool members_are_adjacent(const struct mcpfile *f, const struct mcpfile_member *
 size_t member_find_line_start(const struct mcpfile *f, size_t at);
 /* Appends a line end like that of the previous line, and the blanks and dashes that precede
  * `at`. */
-void member_add_line(struct buf *b, const struct mcpfile *f, size_t at);
+void member_begin_indented_line(struct buf *b, const struct mcpfile *f, size_t at);
 /* Replaces the member's value with a string. Returns false if there is no room for more edits. */
 MI_MUST bool member_set_string(struct edits *e, const struct mcpfile_member *m, const char *text);
 

@@ -63,7 +63,7 @@ bool which_program_is_in_path(void)
     return found;
 }
 
-char *which_find_unusual_directory(const char *command)
+char *which_find_nonstandard_dir(const char *command)
 {
     const char *rest;
     char *dir = path_find_directory_of_program(usual, command, &rest);

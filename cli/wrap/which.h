@@ -15,7 +15,7 @@ char *which_get_own_path(void);
 bool which_program_is_in_path(void);
 /* Returns the directory of PATH that contains this command; NULL: no directory contains it, or the
  * directory is a standard system directory. */
-char *which_find_unusual_directory(const char *command);
+char *which_find_nonstandard_dir(const char *command);
 /* Makes a path absolute; the file need not exist. Returns NULL if memory is short. */
 char *which_make_path_absolute(const char *path);
 

@@ -12,7 +12,7 @@ static void append_argument_separator(struct buf *sep, const struct mcpfile *f,
                                       const struct mcpfile_server *s, size_t at)
 {
     if (s->dashes)
-        member_add_line(sep, f, at);
+        member_begin_indented_line(sep, f, at);
     else
         buf_adds(sep, ", ");
 }
@@ -30,7 +30,7 @@ bool wrap_edit_redirect_server(struct edits *e, const struct mcpfile *f,
     if (!edits_begin_replacement(e, word[0].at, word[v->launch].at - word[0].at))
         return false;
     append_argument_separator(&sep, f, s, word[0].at);
-    member_add_words(e, command + 1, buf_slice(&sep));
+    member_add_quoted_words(e, command + 1, buf_slice(&sep));
     edits_end_replacement(e);
     e->text.failed |= sep.failed;
     buf_close(&sep);
@@ -65,7 +65,7 @@ bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f, const struc
         struct buf sep = {0};
         append_argument_separator(&sep, f, s, at);
         member_add_args(e, with, dashes, buf_slice(&sep));
-        member_add_span(e, f, s->command.value);
+        member_append_file_bytes(e, f, s->command.value);
         if (s->args_n > 0)
             buf_slice_add(&e->text, buf_slice(&sep));
         e->text.failed |= sep.failed;
@@ -75,7 +75,7 @@ bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f, const struc
         member_add_key(e, f, &s->command, "args");
         buf_addc(&e->text, '[');
         member_add_args(e, with, end_words, slice_of(", "));
-        member_add_span(e, f, s->command.value);
+        member_append_file_bytes(e, f, s->command.value);
         buf_addc(&e->text, ']');
     }
     edits_end_replacement(e);
@@ -132,7 +132,7 @@ bool wrap_edit_unwrap_server(struct edits *e, const struct mcpfile *f,
     }
     if (!edits_begin_replacement(e, s->command.value.at, s->command.value.n))
         return false;
-    member_add_span(e, f, word[v->own]);
+    member_append_file_bytes(e, f, word[v->own]);
     edits_end_replacement(e);
     return all && s->dashes ? replace_yaml_list_by_empty(e, f, s)
                             : edits_begin_replacement(e, at, to - at);

@@ -207,7 +207,7 @@ static uint64_t reject_message(struct traffic *t, struct message *x, int code, c
     answer_server_with_error(t, x);
     if (!request)
         return r.seq;
-    request_note_refused_id(t, x->m.id, r.seq);
+    request_remember_refused_id(t, x->m.id, r.seq);
     struct invocation v = {
         .seq = r.seq,
         .status = CALL_REFUSED,
@@ -265,7 +265,7 @@ uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct sl
     buf_clear(&t->scratch);
     reply_write_late_answer(&t->scratch, x->m.id.text, text, t->journal->uid, r);
     row.request_seq = v.seq = message_record(t, x, KIND_REQUEST, ROW_SWALLOWED);
-    request_note_refused_id(t, x->m.id, v.seq);
+    request_remember_refused_id(t, x->m.id, v.seq);
     v.response_bytes = stage_answer_from_buffer(t, &row);
     if (v.response_bytes == 0)
         close_connection(t, ROW_S2C, finding_name(FIND_REPEAT_OF_UNCERTAIN));
@@ -306,7 +306,7 @@ static void send_error_and_log(struct traffic *t, const struct pending *p, const
                                enum call_status status, findings f)
 {
     size_t bytes = send_error(t, ROW_S2C, r, f);
-    struct invocation v = begin_invocation(t, p);
+    struct invocation v = invocation_make_for_request(t, p);
     v.status = status;
     invocation_log_error(t, &v, r->code, r->message, bytes);
 }
@@ -406,7 +406,7 @@ void answer_subscription_with_end(struct traffic *t, struct pending *p)
                           .request_seq = p->request_seq};
         buf_clear(&t->scratch);
         reply_write_subscription_end(&t->scratch, p->id);
-        struct invocation v = begin_invocation(t, p);
+        struct invocation v = invocation_make_for_request(t, p);
         v.status = CALL_OK;
         v.response_bytes = stage_answer_from_buffer(t, &row);
         if (v.response_bytes == 0)

@@ -27,7 +27,7 @@ struct pending *find_request_of_answer(struct traffic *t, enum row_direction dir
 static bool must_refuse_answer(const struct traffic *t, enum finding flaw, const struct pending *p)
 {
     return flaw != FIND_COUNT &&
-           (t->validate == VALIDATE_PROTOCOL || answer_flaw_is_final(flaw, p->method));
+           (t->validate == VALIDATE_PROTOCOL || answer_flaw_is_unrepairable(flaw, p->method));
 }
 
 MI_MUST static int repair_answer(struct traffic *t, const struct message *x, const struct rpc *m,
@@ -50,7 +50,7 @@ static bool apply_repairs(struct traffic *t, struct message *x, struct changes *
         size_t size = changes_compute_changed_size(c, x->text);
         struct chunk *copy = chunk_new(size + 1);
         if (copy != NULL)
-            changes_write_changed_text(c, x->text, copy->data);
+            changes_apply_to_text(c, x->text, copy->data);
         st = copy != NULL ? message_replace_text(x, copy, size) : MI_ENOMEM;
     }
     changes_close(c);

@@ -38,8 +38,8 @@ static bool must_reject_call(const struct traffic *t, const struct message *x)
 }
 
 /* Notes invalid arguments. Returns true if the call is forwarded anyway. */
-static bool note_invalid_arguments(struct traffic *t, struct message *x, struct tool *tool,
-                                   const struct schema_fault *fault)
+static bool log_or_reject_invalid_arguments(struct traffic *t, struct message *x, struct tool *tool,
+                                            const struct schema_fault *fault)
 {
     struct buf why = {0};
     buf_adds(&why, "invalid arguments for the tool ");
@@ -58,8 +58,8 @@ static bool note_invalid_arguments(struct traffic *t, struct message *x, struct 
 }
 
 /* Notes that the tool's schema, or the checked value, exceeds a limit. The message is forwarded. */
-static void log_unchecked_message(struct traffic *t, struct slice name,
-                                  const struct schema_fault *fault)
+static void log_skipped_schema_check(struct traffic *t, struct slice name,
+                                     const struct schema_fault *fault)
 {
     struct buf why = {0};
     describe_argument_fault(&why, name, fault);
@@ -109,9 +109,9 @@ bool arguments_check_request(struct traffic *t, struct message *x,
     breaches violated = tools_check_call(&t->tools, &x->m, &tool, &fault);
     x->rules |= violated;
     if ((violated & RULE(RULE_SCHEMA_NOT_CHECKED)) != 0) {
-        log_unchecked_message(t, json_string_raw(x->m.name), &fault);
+        log_skipped_schema_check(t, json_string_raw(x->m.name), &fault);
     } else if (violated != 0 && tool != NULL) {
-        forward = note_invalid_arguments(t, x, tool, &fault);
+        forward = log_or_reject_invalid_arguments(t, x, tool, &fault);
     } else if (violated != 0 && must_reject_call(t, x)) {
         reject_unknown_tool(t, x);
         forward = false;
@@ -127,7 +127,7 @@ static void check_tool_result(struct traffic *t, struct message *x, const struct
     breaches violated = tools_check_result(&t->tools, p->target, &x->m, &tool, &fault);
     x->rules |= violated;
     if ((violated & RULE(RULE_SCHEMA_NOT_CHECKED)) != 0) {
-        log_unchecked_message(t, p->target, &fault);
+        log_skipped_schema_check(t, p->target, &fault);
     } else if (violated != 0) {
         struct buf why = {0};
         describe_argument_fault(&why, p->target, &fault);

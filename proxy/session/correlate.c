@@ -86,13 +86,13 @@ static bool handle_request(struct traffic *t, struct message *x)
     if (st < 0)
         return handle_unregistered_request(t, x, st, can_reject);
     p->asked = asked;
-    if (pending_shares_token(&t->open[x->dir], p))
+    if (pending_request_shares_token(&t->open[x->dir], p))
         x->rules |= RULE(RULE_REUSED_TOKEN);
     p->t_us = t->gate.arrived_us != 0 ? t->gate.arrived_us : journal_now_us(t->journal);
     p->size = x->size;
     p->request_seq = message_record(t, x, KIND_REQUEST, ROW_FORWARDED);
     if (x->dir == ROW_C2S) {
-        repeat_note_forwarded_call(t, x, p);
+        repeat_handle_forwarded_call(t, x, p);
         session_info_record_client(t, &x->m, p->modern);
         t->client_said_shutdown |= rpc_method_is(&x->m, "shutdown");
     } else {
@@ -184,8 +184,9 @@ static void handle_lsp_notification(struct traffic *t, const struct message *x)
  * Returns false if the notification is another one. */
 static bool drop_cancellation_of_refused_request(struct traffic *t, struct message *x)
 {
-    struct json_value id = x->dir == ROW_C2S ? request_id_to_cancel(&x->m) : (struct json_value){0};
-    uint64_t seq = id.type != JSON_NONE ? request_find_refused_seq(t, id) : 0;
+    struct json_value id =
+        x->dir == ROW_C2S ? request_get_id_to_cancel(&x->m) : (struct json_value){0};
+    uint64_t seq = id.type != JSON_NONE ? request_find_seq_of_refused(t, id) : 0;
     if (seq == 0 || x->batch_seq != 0 || t->validate == VALIDATE_NONE)
         return false;
     struct row row = make_message_row(t, x, KIND_NOTIFICATION, ROW_SWALLOWED);
@@ -240,7 +241,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
  * answer. */
 static bool handle_answer_to_own_request(struct traffic *t, struct message *x)
 {
-    if (x->dir == ROW_C2S || !handshake_is_own_id(&t->handshake, x->m.id))
+    if (x->dir == ROW_C2S || !handshake_is_id_made_by_proxy(&t->handshake, x->m.id))
         return false;
     x->m.findings |= FINDING(FIND_OWN_REQUEST);
     if (t->invalid_lines.own_pending > 0)
@@ -318,7 +319,7 @@ static bool handle_answer(struct traffic *t, struct message *x)
 {
     bool type_changed;
     struct pending *p = find_request_of_answer(t, x->dir, &x->m, &type_changed);
-    if (x->dir == ROW_S2C && (p != NULL || handshake_is_own_id(&t->handshake, x->m.id)))
+    if (x->dir == ROW_S2C && (p != NULL || handshake_is_id_made_by_proxy(&t->handshake, x->m.id)))
         t->server_answers++;
     if (handle_answer_to_own_request(t, x))
         return false;

@@ -11,7 +11,7 @@
 #include "wire/rpc_out.h"
 
 /* Returns the smaller time; a negative time stands for never. */
-static int64_t earlier_time_or_never(int64_t a, int64_t b)
+static int64_t get_earlier_time_or_never(int64_t a, int64_t b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
@@ -26,11 +26,11 @@ int64_t expire_start_timers_and_get_wait(struct traffic *t)
     int64_t now = journal_now_us(t->journal);
     int64_t us = invalid_line_next_timeout_us(t, now);
     if (list_us != INT64_MAX)
-        us = earlier_time_or_never(us, list_us > now ? list_us - now : 0);
+        us = get_earlier_time_or_never(us, list_us > now ? list_us - now : 0);
     if (none)
         return us;
     timers_start_for_read_requests(&t->timers, outbox_count_accepted_bytes(&t->out[ROW_C2S]), now);
-    return earlier_time_or_never(timers_next_wait_us(&t->timers, now), us);
+    return get_earlier_time_or_never(timers_get_us_until_deadline(&t->timers, now), us);
 }
 
 /* Cancels the request at the server. The task that a tasks/result waits for is cancelled by another
@@ -172,14 +172,14 @@ static void expire_request(struct traffic *t, struct pending *p, int64_t now_us)
 void expire_due_requests(struct traffic *t)
 {
     int64_t now = journal_now_us(t->journal);
-    invalid_line_end_expired_waits(t, now);
+    invalid_line_handle_timeouts(t, now);
     tool_ask_fail_if_timed_out(t, now);
     timers_start_for_read_requests(&t->timers, outbox_count_accepted_bytes(&t->out[ROW_C2S]), now);
     for (struct pending *p; (p = timers_find_expired_request(&t->timers, now)) != NULL;)
         expire_request(t, p, now);
 }
 
-bool expire_pause_if_not_reading(struct traffic *t, bool not_reading)
+bool expire_set_server_not_reading(struct traffic *t, bool not_reading)
 {
     if (not_reading == ((t->timers.paused & TIMERS_SERVER_NOT_READ) != 0))
         return false;

@@ -11,7 +11,7 @@
  * microseconds until expire_due_requests() must be called; -1: no call is needed. */
 int64_t expire_start_timers_and_get_wait(struct traffic *t);
 /* Answers each request whose deadline has passed, and cancels it at the server. Before this call,
- * read the server's output and call expire_pause_if_not_reading(). */
+ * read the server's output and call expire_set_server_not_reading(). */
 void expire_due_requests(struct traffic *t);
 
 /* Sends `ping`, or `server/discover` to a server of 2026-07-28. Any message after this request
@@ -23,6 +23,6 @@ void expire_requests_of_hung_server(struct traffic *t, const char *name);
 
 /* Pauses the deadlines while the server's output is not read. Call this function whenever reading
  * may have stopped or continued. Returns true if the deadlines were paused or continued. */
-bool expire_pause_if_not_reading(struct traffic *t, bool not_reading);
+bool expire_set_server_not_reading(struct traffic *t, bool not_reading);
 
 #endif

@@ -9,7 +9,7 @@ void final_answers_send_errors(struct traffic *t, enum call_status status, const
                                const char *why, uint64_t read)
 {
     for (struct pending *p; (p = t->open[ROW_C2S].open.oldest) != NULL;) {
-        (void)request_was_read(p, read);
+        (void)request_was_read_by_server(p, read);
         answer_request_of_ended_server(t, p, status, cause, why);
     }
 }

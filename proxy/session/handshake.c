@@ -100,7 +100,7 @@ static void store_initialize_answer(struct handshake *h, const struct rpc *reque
         buf_clear(&h->initialize);
 }
 
-static void note_listed_tools(struct handshake *h, struct json_value tools)
+static void remember_repeatable_tools(struct handshake *h, struct json_value tools)
 {
     struct slice key;
     struct json_value tool;
@@ -125,7 +125,7 @@ void handshake_handle_answer(struct handshake *h, const struct pending *p, const
 {
     struct rpc request;
     if (json_key_is(p->method, "tools/list")) {
-        note_listed_tools(h, json_get(m->result, "tools"));
+        remember_repeatable_tools(h, json_get(m->result, "tools"));
         return;
     }
     bool initialize = json_key_is(p->method, "initialize");
@@ -175,12 +175,12 @@ bool handshake_tool_may_run_twice(const struct handshake *h, struct slice raw_na
 
 /* ---- repeating ------------------------------------------------------------------------------ */
 
-bool handshake_is_own_id(const struct handshake *h, struct json_value id)
+bool handshake_is_id_made_by_proxy(const struct handshake *h, struct json_value id)
 {
     return id.type == JSON_STRING && slice_begins(json_string_raw(id), h->own_id);
 }
 
-bool handshake_is_own_request_id(const struct handshake *h, struct json_value id, uint64_t n)
+bool handshake_is_proxy_request_id(const struct handshake *h, struct json_value id, uint64_t n)
 {
     char own[64];
     snprintf(own, sizeof own, "%s%llu", h->own_id, (unsigned long long)n);
@@ -214,7 +214,7 @@ bool handshake_write_initialize_request(struct handshake *h, struct buf *b)
 
 bool handshake_is_initialize_answer(const struct handshake *h, const struct rpc *m)
 {
-    return h->initialize_id != 0 && handshake_is_own_request_id(h, m->id, h->initialize_id);
+    return h->initialize_id != 0 && handshake_is_proxy_request_id(h, m->id, h->initialize_id);
 }
 
 bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, struct buf *why)

@@ -77,9 +77,9 @@ bool handshake_write_next_message(struct handshake *h, size_t *at, struct buf *b
 bool handshake_write_list_changed_notice(const struct handshake *h, size_t *at, struct buf *b);
 
 /* Returns true if this is the id of a request of the interposer. */
-bool handshake_is_own_id(const struct handshake *h, struct json_value id);
+bool handshake_is_id_made_by_proxy(const struct handshake *h, struct json_value id);
 /* Returns true if this is the id of the interposer's request with the number n. */
-bool handshake_is_own_request_id(const struct handshake *h, struct json_value id, uint64_t n);
+bool handshake_is_proxy_request_id(const struct handshake *h, struct json_value id, uint64_t n);
 /* Starts a request of the interposer, with a new id. The caller adds the params and ends the
  * object. */
 void handshake_begin_request(struct handshake *h, struct json_out *j, const char *method);

@@ -337,7 +337,7 @@ int64_t invalid_line_next_timeout_us(const struct traffic *t, int64_t now_us)
     return due_us > now_us ? due_us - now_us : 0;
 }
 
-void invalid_line_end_expired_waits(struct traffic *t, int64_t now_us)
+void invalid_line_handle_timeouts(struct traffic *t, int64_t now_us)
 {
     bool line = t->invalid_lines.lines.waits && now_us >= t->invalid_lines.lines.until_us;
     /* While the server's output is not read, a line that would end a wait may be in the pipe
@@ -382,7 +382,7 @@ void invalid_line_forward_invalid_line(struct traffic *t, struct message *x)
     if (p == NULL)
         return;
     if (!p->cancelled) {
-        struct invocation v = begin_invocation(t, p);
+        struct invocation v = invocation_make_for_request(t, p);
         v.status = CALL_ERROR;
         invocation_log_error(t, &v, RPC_INTERNAL_ERROR, "the server's answer is invalid", x->size);
     }
@@ -403,7 +403,7 @@ void invalid_line_find_first_id(struct message *x, struct lenient *object, struc
     x->m.is_call = !x->m.is_answer;
 }
 
-void invalid_line_reject_other_objects(struct traffic *t, const struct message *x,
+void invalid_line_reject_later_objects(struct traffic *t, const struct message *x,
                                        struct slice rest, const struct invalid_line_rejection *r)
 {
     struct lenient l;

@@ -15,7 +15,7 @@
 #define INVALID_LINE_HTTP_WAIT_US                                                                  \
     1000000 /* time after which an HTTP response counts as the answer */
 #define INVALID_LINE_OTHERS_MAX                                                                    \
-    1000 /* most objects on a line that invalid_line_reject_other_objects() handles */
+    1000 /* most objects on a line that invalid_line_reject_later_objects() handles */
 
 void invalid_line_open(struct traffic *t);
 void invalid_line_close(struct traffic *t);
@@ -41,18 +41,18 @@ struct invalid_line_rejection {
 };
 /* Handles the other objects on the line, at most INVALID_LINE_OTHERS_MAX: a request is answered
  * with the same error; if an object answers a request of the server, the server gets an error. */
-void invalid_line_reject_other_objects(struct traffic *t, const struct message *x,
+void invalid_line_reject_later_objects(struct traffic *t, const struct message *x,
                                        struct slice rest, const struct invalid_line_rejection *r);
 
 /* Call this function when the output of the server has ended. A waiting line is incomplete
  * then, and is recorded as noise. The request that it answers stays pending, and later gets an
  * error that says how the server ended. */
 void invalid_line_on_output_ended(struct traffic *t);
-/* Returns the microseconds until invalid_line_end_expired_waits() must be called; -1: no line and
+/* Returns the microseconds until invalid_line_handle_timeouts() must be called; -1: no line and
  * no error waits. */
 int64_t invalid_line_next_timeout_us(const struct traffic *t, int64_t now_us);
 /* Handles the line that waits and the errors that wait, if their time has passed. */
-void invalid_line_end_expired_waits(struct traffic *t, int64_t now_us);
+void invalid_line_handle_timeouts(struct traffic *t, int64_t now_us);
 
 /* Keeps the start of a line of the server that looks like a message but answers no request. If a
  * request times out, its error can quote this line: the server was not silent. */

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-struct invocation begin_invocation(const struct traffic *t, const struct pending *p)
+struct invocation invocation_make_for_request(const struct traffic *t, const struct pending *p)
 {
     return (struct invocation){
         .wall_us = clock_wall_us(),
@@ -40,7 +40,7 @@ static bool find_block_text(const char *block, struct slice *ret)
 struct invocation invocation_make_from_answer(const struct traffic *t, const struct pending *p,
                                               const struct message *x, bool tool_error)
 {
-    struct invocation v = begin_invocation(t, p);
+    struct invocation v = invocation_make_for_request(t, p);
     v.status = x->m.kind == RPC_ERROR ? CALL_ERROR : tool_error ? CALL_TOOL_ERROR : CALL_OK;
     v.response_bytes = x->size;
     if (x->m.kind == RPC_ERROR) {
@@ -79,7 +79,7 @@ void invocation_log_error(struct traffic *t, struct invocation *x, int code, con
 
 void invocation_log_cancelled_call(struct traffic *t, const struct pending *p)
 {
-    struct invocation x = begin_invocation(t, p);
+    struct invocation x = invocation_make_for_request(t, p);
     x.status = CALL_CANCELLED;
     journal_append_invocation(t->journal, &x);
 }

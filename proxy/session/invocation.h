@@ -6,7 +6,7 @@
 
 /* Returns the invocation of the request p, finished now. The caller sets status, error, result and
  * response_bytes. */
-struct invocation begin_invocation(const struct traffic *t, const struct pending *p);
+struct invocation invocation_make_for_request(const struct traffic *t, const struct pending *p);
 /* Returns the invocation of the request p, finished by the server's answer x. It borrows texts from
  * x and p. */
 struct invocation invocation_make_from_answer(const struct traffic *t, const struct pending *p,

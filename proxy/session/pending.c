@@ -109,7 +109,7 @@ static int pending_grow_buckets(struct pending_table *t)
     return 0;
 }
 
-static struct slice copy_into_entry(struct pending *p, size_t *at, struct slice s)
+static struct slice copy_text_into_pending(struct pending *p, size_t *at, struct slice s)
 {
     if (s.p == NULL)
         return s;
@@ -154,7 +154,7 @@ static struct slice copy_or_borrow_text(struct pending *p, const struct parts *s
                                         struct slice x)
 {
     if (s->text.p == NULL || x.p == NULL)
-        return copy_into_entry(p, at, x);
+        return copy_text_into_pending(p, at, x);
     return (struct slice){p->text.p + (x.p - s->text.p), x.n};
 }
 
@@ -162,10 +162,10 @@ static void copy_texts_into_entry(struct pending *p, const struct parts *s)
 {
     size_t at = 0;
     p->key = s->key;
-    p->key.text = copy_into_entry(p, &at, s->key.text);
+    p->key.text = copy_text_into_pending(p, &at, s->key.text);
     p->token = s->token;
-    p->token.text = copy_into_entry(p, &at, s->token.text);
-    p->text = copy_into_entry(p, &at, s->text);
+    p->token.text = copy_text_into_pending(p, &at, s->token.text);
+    p->text = copy_text_into_pending(p, &at, s->text);
     p->id = copy_or_borrow_text(p, s, &at, s->id);
     p->method = copy_or_borrow_text(p, s, &at, s->method);
     p->target = copy_or_borrow_text(p, s, &at, s->target);
@@ -234,8 +234,8 @@ int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_i
 }
 
 /* Returns the oldest open request of a chain with this key, else the oldest cancelled one. */
-static struct pending *find_in_chain(struct pending *p, enum pending_key which,
-                                     const struct rpc_id *key)
+static struct pending *find_request_in_chain(struct pending *p, enum pending_key which,
+                                             const struct rpc_id *key)
 {
     struct pending *cancelled = NULL;
     for (; p != NULL; p = p->chain[which].next) {
@@ -251,7 +251,7 @@ static struct pending *find_in_chain(struct pending *p, enum pending_key which,
 
 static struct pending *find_pending_by_key(const struct pending_table *t, const struct rpc_id *key)
 {
-    return find_in_chain(t->bucket[key->hash & (t->buckets - 1)], PENDING_ID, key);
+    return find_request_in_chain(t->bucket[key->hash & (t->buckets - 1)], PENDING_ID, key);
 }
 
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed)
@@ -285,10 +285,11 @@ struct pending *pending_find_token(struct pending_table *t, struct json_value to
     struct rpc_id key = rpc_id_from_json(token, &t->scratch[PENDING_TOKEN]);
     if (key.type == 0)
         return NULL;
-    return find_in_chain(*get_token_bucket(t->bucket, t->buckets, key.hash), PENDING_TOKEN, &key);
+    return find_request_in_chain(*get_token_bucket(t->bucket, t->buckets, key.hash), PENDING_TOKEN,
+                                 &key);
 }
 
-bool pending_shares_token(const struct pending_table *t, const struct pending *p)
+bool pending_request_shares_token(const struct pending_table *t, const struct pending *p)
 {
     if (p->token.type == 0)
         return false;

@@ -79,7 +79,7 @@ struct pending {
     bool process_gone;  /* the process that sent this request has exited: an answer is dropped */
     bool asks_for_task; /* the answer to the request names a task */
     bool repeats;       /* the call equals a call that may have run (repeats.h) */
-    uint64_t call_key;  /* key of a tool call, made by repeats_key_of_call(); 0: not computed */
+    uint64_t call_key; /* key of a tool call, made by repeats_compute_call_key(); 0: not computed */
     /* All slices point to `data`. */
     struct rpc_id key;           /* the id in comparable form */
     struct rpc_id token;         /* the progress token; type 0: none */
@@ -126,7 +126,7 @@ struct pending *pending_find(struct pending_table *t, struct json_value id, bool
  * NULL. */
 struct pending *pending_find_token(struct pending_table *t, struct json_value token);
 /* Returns true if another open request has the same progress token. */
-bool pending_shares_token(const struct pending_table *t, const struct pending *p);
+bool pending_request_shares_token(const struct pending_table *t, const struct pending *p);
 /* Moves the request to the list of cancelled requests, and removes the oldest request of that list
  * if there are too many. */
 void pending_mark_cancelled(struct pending_table *t, struct pending *p);

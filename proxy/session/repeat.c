@@ -110,13 +110,13 @@ bool repeat_check_request(struct traffic *t, struct message *x, const struct pro
     if (!call_can_become_uncertain(t, x, asked))
         return true;
     int64_t now_us = journal_now_us(t->journal);
-    r->key = repeats_key_of_call(&t->repeats, &x->m);
+    r->key = repeats_compute_call_key(&t->repeats, &x->m);
     uint64_t client_read = t->client_has_read != NULL
                                ? t->client_has_read(t->owner)
                                : outbox_count_accepted_bytes(&t->out[ROW_S2C]);
-    r->decision = repeats_decide_call(&t->repeats, r->key, x->m.in_params[FIELD_TASK] != JSON_NONE,
-                                      x->batch_seq == 0 && t->validate != VALIDATE_NONE, now_us,
-                                      client_read, &first);
+    r->decision = repeats_decide_about_call(
+        &t->repeats, r->key, x->m.in_params[FIELD_TASK] != JSON_NONE,
+        x->batch_seq == 0 && t->validate != VALIDATE_NONE, now_us, client_read, &first);
     if (r->decision == REPEAT_NONE)
         return true;
     r->first_seq = first->seq;
@@ -135,7 +135,7 @@ bool repeat_check_request(struct traffic *t, struct message *x, const struct pro
     return r->decision == REPEAT_WARNED || r->decision == REPEAT_INSISTED;
 }
 
-void repeat_note_forwarded_call(struct traffic *t, const struct message *x, struct pending *p)
+void repeat_handle_forwarded_call(struct traffic *t, const struct message *x, struct pending *p)
 {
     const struct repeat *r = &x->again;
     struct buf happened = {0};
@@ -151,7 +151,7 @@ void repeat_note_forwarded_call(struct traffic *t, const struct message *x, stru
     buf_printf(&happened,
                ") equals request %llu, which was received %s ago, at %s, and may have run: %s; %s",
                (unsigned long long)r->first_seq, units_format_duration(r->age_ms * 1000).s,
-               clock_utc(r->first_at_us).s, explain_if_call_may_have_run(r->cause),
+               clock_format_utc(r->first_at_us).s, explain_if_call_may_have_run(r->cause),
                explain_late_answer(r->late));
     t->on_repeat(t->owner, p, happened.failed ? "A call may have run twice." : buf_str(&happened));
     buf_close(&happened);

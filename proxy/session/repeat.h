@@ -13,6 +13,6 @@
 bool repeat_check_request(struct traffic *t, struct message *x, const struct protocol_asked *asked);
 /* Call this function when the request is recorded and will be forwarded. p: its entry in the table
  * of pending requests. */
-void repeat_note_forwarded_call(struct traffic *t, const struct message *x, struct pending *p);
+void repeat_handle_forwarded_call(struct traffic *t, const struct message *x, struct pending *p);
 
 #endif

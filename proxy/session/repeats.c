@@ -100,7 +100,7 @@ static void add_member_to_call_key(struct buf *b, char mark, struct json_value v
         canon_write_value(b, v);
 }
 
-uint64_t repeats_key_of_call(const struct repeats *r, const struct rpc *call)
+uint64_t repeats_compute_call_key(const struct repeats *r, const struct rpc *call)
 {
     struct buf text = {0};
     struct json_value responses = json_get(call->params, "inputResponses");
@@ -199,16 +199,17 @@ void repeats_handle_process_end(struct repeats *r, uint64_t read)
     repeats_remove_marked_calls(r);
 }
 
-void repeats_shift_positions(struct repeats *r, uint64_t by)
+void repeats_shift_written_offsets(struct repeats *r, uint64_t by)
 {
     for (size_t i = 0; i < r->n; i++)
         if (!r->list[i].process_gone)
             r->list[i].written_at += by;
 }
 
-enum repeat_decision repeats_decide_call(struct repeats *r, uint64_t key, bool task,
-                                         bool can_refuse, int64_t now_us, uint64_t client_read,
-                                         struct uncertain_call **ret_first)
+enum repeat_decision repeats_decide_about_call(struct repeats *r, uint64_t key, bool task,
+                                               bool can_refuse, int64_t now_us,
+                                               uint64_t client_read,
+                                               struct uncertain_call **ret_first)
 {
     struct uncertain_call *newest = NULL, *answer = NULL;
     repeats_remove_old_calls(r, now_us);

@@ -11,7 +11,7 @@
  *   - until REPEATS_MAX later calls are uncertain.
  *
  * Equal     two calls are equal if they have the same canonical text (wire/canon.h), as described
- *           at repeats_key_of_call(). Only a hash of the text is kept, made with a secret key.
+ *           at repeats_compute_call_key(). Only a hash of the text is kept, made with a secret key.
  * Owns      the calls, and late answers to them: at most REPEATS_LATE_MAX bytes of one answer and
  *           REPEATS_BYTES_MAX of all; the oldest answers are dropped first.
  * Units     microseconds since the session's start.
@@ -46,7 +46,7 @@ const char *late_answer_name(enum late_answer a); /* returns "none", "result", "
 enum late_answer classify_late_answer(const struct rpc *m, struct slice *ret_text);
 
 struct uncertain_call {
-    uint64_t key;         /* repeats_key_of_call() */
+    uint64_t key;         /* repeats_compute_call_key() */
     uint64_t seq;         /* seq of the request */
     int64_t called_us;    /* when the call was received, since the session's start */
     int64_t called_at_us; /* when the call was received, by the wall clock */
@@ -84,7 +84,7 @@ void repeats_close(struct repeats *r);
  * .arguments, .inputResponses and .requestState. If these members have more than
  * REPEATS_CANONICAL_MAX bytes, they are compared as written, because sorting megabytes would delay
  * other messages. */
-uint64_t repeats_key_of_call(const struct repeats *r, const struct rpc *call);
+uint64_t repeats_compute_call_key(const struct repeats *r, const struct rpc *call);
 
 enum repeats_added {
     REPEATS_ADDED,
@@ -105,7 +105,7 @@ void repeats_remove_key(struct repeats *r, uint64_t key);
 void repeats_handle_process_end(struct repeats *r, uint64_t read);
 /* Call this function when `by` bytes are inserted before the bytes that the process has not
  * received yet. */
-void repeats_shift_positions(struct repeats *r, uint64_t by);
+void repeats_shift_written_offsets(struct repeats *r, uint64_t by);
 
 enum repeat_decision {
     REPEAT_NONE,   /* the call equals no uncertain call */
@@ -120,7 +120,7 @@ const char *repeat_decision_name(enum repeat_decision d); /* returns "forwarded"
 
 /* The decision about a call that equals an uncertain call. */
 struct repeat {
-    uint64_t key; /* the call's key, made by repeats_key_of_call(); 0: not computed */
+    uint64_t key; /* the call's key, made by repeats_compute_call_key(); 0: not computed */
     enum repeat_decision decision;
     uint64_t first_seq;  /* seq of the uncertain call */
     int64_t first_at_us; /* when the uncertain call was received, by the wall clock */
@@ -134,8 +134,9 @@ struct repeat {
  * task. can_refuse: the call need not be forwarded. client_read: number of bytes that the client
  * has read. If the result is REPEAT_REFUSED, the caller stages an error, and sets refused_at if it
  * is 0. */
-enum repeat_decision repeats_decide_call(struct repeats *r, uint64_t key, bool task,
-                                         bool can_refuse, int64_t now_us, uint64_t client_read,
-                                         struct uncertain_call **ret_first);
+enum repeat_decision repeats_decide_about_call(struct repeats *r, uint64_t key, bool task,
+                                               bool can_refuse, int64_t now_us,
+                                               uint64_t client_read,
+                                               struct uncertain_call **ret_first);
 
 #endif

@@ -8,7 +8,7 @@
 static void reply_add_uncertain_call(struct json_out *j, const struct repeat *r)
 {
     json_out_uint(j, "seq", r->first_seq);
-    json_out_str(j, "at", clock_utc(r->first_at_us).s);
+    json_out_str(j, "at", clock_format_utc(r->first_at_us).s);
     json_out_int(j, "age_ms", r->age_ms);
     json_out_str(j, "cause", r->cause);
     json_out_str(j, "late_answer", late_answer_name(r->late));

@@ -53,13 +53,13 @@ void request_abandon(struct traffic *t, enum row_direction dir, struct pending *
     pending_mark_cancelled(&t->open[dir], p);
 }
 
-void request_note_refused_id(struct traffic *t, struct json_value id, uint64_t seq)
+void request_remember_refused_id(struct traffic *t, struct json_value id, uint64_t seq)
 {
     t->refused[t->refused_next++ % REFUSED_MAX] =
         (struct refused_request){rpc_id_hash_json(id), seq};
 }
 
-uint64_t request_find_refused_seq(struct traffic *t, struct json_value id)
+uint64_t request_find_seq_of_refused(struct traffic *t, struct json_value id)
 {
     bool type_changed;
     uint64_t hash = rpc_id_hash_json(id);
@@ -74,14 +74,14 @@ uint64_t request_find_refused_seq(struct traffic *t, struct json_value id)
     return 0;
 }
 
-struct json_value request_id_to_cancel(const struct rpc *m)
+struct json_value request_get_id_to_cancel(const struct rpc *m)
 {
     if (rpc_method_is(m, "notifications/cancelled"))
         return m->request_id;
     return rpc_method_is(m, "$/cancelRequest") ? json_get(m->params, "id") : (struct json_value){0};
 }
 
-bool request_was_read(struct pending *p, uint64_t read)
+bool request_was_read_by_server(struct pending *p, uint64_t read)
 {
     p->was_read |= p->written_at <= read;
     return p->was_read;

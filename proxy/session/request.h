@@ -19,15 +19,15 @@ void request_close(struct traffic *t, enum row_direction dir, struct pending *p)
 void request_abandon(struct traffic *t, enum row_direction dir, struct pending *p);
 /* Notes that the client's request `seq` is not forwarded. The ids of the newest REFUSED_MAX such
  * requests are remembered, each until another request has the same id. */
-void request_note_refused_id(struct traffic *t, struct json_value id, uint64_t seq);
+void request_remember_refused_id(struct traffic *t, struct json_value id, uint64_t seq);
 /* Returns the seq of the newest refused request with this id; 0 if there is none, or if a pending
  * request has this id. */
-uint64_t request_find_refused_seq(struct traffic *t, struct json_value id);
+uint64_t request_find_seq_of_refused(struct traffic *t, struct json_value id);
 /* Returns the id that a `notifications/cancelled` or `$/cancelRequest` names; its type is JSON_NONE
  * if the message names no id, or is another message. */
-struct json_value request_id_to_cancel(const struct rpc *m);
+struct json_value request_get_id_to_cancel(const struct rpc *m);
 /* Returns true if a server process has read the whole request. read: number of bytes that the last
  * process has read, counted like pending.written_at. */
-bool request_was_read(struct pending *p, uint64_t read);
+bool request_was_read_by_server(struct pending *p, uint64_t read);
 
 #endif

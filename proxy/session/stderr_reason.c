@@ -284,9 +284,9 @@ bool stderr_reason_append(const struct stderr_reason *r, struct buf *b)
     return append_reason_and_cause(&reading, b);
 }
 
-bool stderr_reason_is_final(const struct stderr_reason *r)
+bool stderr_reason_will_recur(const struct stderr_reason *r)
 {
     struct reading reading;
     read_buffered_lines(&reading, r);
-    return stderr_rule_is_final(reading.rule);
+    return stderr_rule_error_will_recur(reading.rule);
 }

@@ -40,6 +40,6 @@ void stderr_reason_close(struct stderr_reason *r);
  * line. Returns true if the reason is an error message, false if it is only the last line. */
 bool stderr_reason_append(const struct stderr_reason *r, struct buf *b);
 /* Returns true if the next process would end for the same reason; see stderr_rule.h. */
-bool stderr_reason_is_final(const struct stderr_reason *r);
+bool stderr_reason_will_recur(const struct stderr_reason *r);
 
 #endif

@@ -284,7 +284,7 @@ enum stderr_says stderr_rule_classify(struct slice line, struct slice *ret_text,
     return r != NULL ? r->says : STDERR_OTHER;
 }
 
-bool stderr_rule_is_final(const void *rule)
+bool stderr_rule_error_will_recur(const void *rule)
 {
     const struct rule *r = rule;
     return r != NULL && r->final;

@@ -30,7 +30,7 @@ enum stderr_says stderr_rule_classify(struct slice line, struct slice *ret_text,
                                       const void **ret_rule);
 /* Returns true if a restarted server would end with the same error, for example because a package
  * does not exist. Returns false if rule is NULL. */
-bool stderr_rule_is_final(const void *rule);
+bool stderr_rule_error_will_recur(const void *rule);
 /* Returns how many of the lines after this reason belong to it. */
 unsigned stderr_rule_count_following_lines(struct slice reason);
 

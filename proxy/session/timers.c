@@ -140,7 +140,7 @@ void timers_start_for_read_requests(struct timers *t, uint64_t written, int64_t 
         if (p->written_us != 0 || p->written_at == PENDING_NOT_STAGED)
             /* No timer is started now. If the request was written, its timer was started before. If
              * it is not staged, it waits to be sent again: when it is staged,
-             * timers_note_restaged_request() lets this loop begin at the oldest request again. */
+             * timers_handle_restaged_request() lets this loop begin at the oldest request again. */
             continue;
         p->written_us = now_us > 0 ? now_us : 1;
         p->server_messages = t->server_messages;
@@ -167,7 +167,7 @@ void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t 
     }
 }
 
-void timers_note_restaged_request(struct timers *t, struct pending *oldest)
+void timers_handle_restaged_request(struct timers *t, struct pending *oldest)
 {
     t->unwritten = oldest;
 }
@@ -178,7 +178,7 @@ void timers_restart_after_progress(struct timers *t, struct pending *p, int64_t 
         p->started_us = timers_elapsed_us(t, now_us);
 }
 
-static bool timers_grant_fair_time(struct timers *t, int64_t now_us)
+static bool timers_grant_time_after_pause(struct timers *t, int64_t now_us)
 {
     int64_t now = timers_elapsed_us(t, now_us);
     if (now - t->fair_us < 2 * TIMERS_FAIR_US)
@@ -195,7 +195,7 @@ void timers_pause(struct timers *t, enum timers_why why, bool pause, int64_t now
         t->paused_at_us = now_us;
     } else if (before != 0 && t->paused == 0) {
         t->paused_total_us += now_us - t->paused_at_us;
-        (void)timers_grant_fair_time(t, now_us);
+        (void)timers_grant_time_after_pause(t, now_us);
     }
 }
 
@@ -203,7 +203,7 @@ bool timers_skip_stalled_time(struct timers *t, int64_t us, int64_t now_us)
 {
     if (t->paused == 0)
         t->paused_total_us += us;
-    return timers_grant_fair_time(t, now_us);
+    return timers_grant_time_after_pause(t, now_us);
 }
 
 void timers_set_server_absent(struct timers *t, bool away, int64_t now_us)
@@ -226,7 +226,7 @@ struct pending *timers_find_expired_request(struct timers *t, int64_t now_us)
     return NULL;
 }
 
-int64_t timers_next_wait_us(const struct timers *t, int64_t now_us)
+int64_t timers_get_us_until_deadline(const struct timers *t, int64_t now_us)
 {
     if (t->n == 0 || t->paused != 0)
         return -1; /* no deadline can pass; after a pause, the caller asks again */

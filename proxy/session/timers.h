@@ -67,7 +67,7 @@ void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t 
 void timers_start_for_read_requests(struct timers *t, uint64_t written, int64_t now_us);
 /* Call this function when a request was staged again, after newer requests. oldest: the oldest
  * pending request. */
-void timers_note_restaged_request(struct timers *t, struct pending *oldest);
+void timers_handle_restaged_request(struct timers *t, struct pending *oldest);
 /* Restarts the timer of a request because of a progress notification. */
 void timers_restart_after_progress(struct timers *t, struct pending *p, int64_t now_us);
 /* Pauses all timers for the reason `why`, or removes this reason. The timers continue when no
@@ -87,6 +87,6 @@ bool timers_max_timeout_applies(const struct timers *t, const struct pending *p)
 /* Returns the microseconds until timers_find_expired_request() must be called; -1: no deadline can
  * pass. The result is not later than the next deadline, and not 0 after
  * timers_find_expired_request() has returned NULL. */
-int64_t timers_next_wait_us(const struct timers *t, int64_t now_us);
+int64_t timers_get_us_until_deadline(const struct timers *t, int64_t now_us);
 
 #endif

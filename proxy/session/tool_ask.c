@@ -65,7 +65,7 @@ static void request_tools_page(struct traffic *t, struct slice cursor)
     buf_close(&meta);
 }
 
-static void request_first_page(struct traffic *t)
+static void request_first_tools_page(struct traffic *t)
 {
     struct tool_gate *g = &t->gate;
     g->changed = false;
@@ -89,7 +89,7 @@ void tool_ask_send_list_request(struct traffic *t, bool modern)
     g->modern = modern;
     g->rounds = 1;
     g->until_us = journal_now_us(t->journal) + us;
-    request_first_page(t);
+    request_first_tools_page(t);
 }
 
 static void save_tool_hint(void *ctx, struct slice name, bool read_only, enum tool_fate fate)
@@ -117,7 +117,7 @@ static void tool_ask_store_tools_of_page(struct traffic *t, const struct rpc *m)
     } else if (g->asked.overflow) {
         tool_ask_end_with_failure(t, "the server has too many tools");
     } else if (g->changed && g->rounds++ < TOOL_ASK_ROUNDS_MAX) {
-        request_first_page(t);
+        request_first_tools_page(t);
     } else if (g->changed) {
         tool_ask_end_with_failure(t, "the list of tools changed each time it was read");
     } else if (more && (next == g->cursor || ++g->pages >= TOOL_ASK_PAGES_MAX)) {
@@ -139,7 +139,7 @@ static void tool_ask_store_tools_of_page(struct traffic *t, const struct rpc *m)
 bool tool_ask_handle_answer(struct traffic *t, const struct rpc *m)
 {
     struct tool_gate *g = &t->gate;
-    if (!g->asking || g->id == 0 || !handshake_is_own_request_id(&t->handshake, m->id, g->id))
+    if (!g->asking || g->id == 0 || !handshake_is_proxy_request_id(&t->handshake, m->id, g->id))
         return false;
     g->id = 0;
     if (m->kind == RPC_ERROR)
@@ -169,7 +169,7 @@ void tool_ask_list_tools_again(struct traffic *t)
     tool_hints_clear(&g->hints);
     g->retry_us = 0;
     if (g->asking)
-        request_first_page(t);
+        request_first_tools_page(t);
 }
 
 /* ---- messages that wait --------------------------------------------------------------------- */

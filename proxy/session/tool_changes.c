@@ -20,7 +20,7 @@ void tool_changes_request_previous_tools(struct traffic *t)
 
 /* Returns true if the recorded forms of two definitions are equal. The old definition was sanitized
  * when it was recorded, so the new one is sanitized before the comparison. */
-static bool definitions_equal_when_recorded(const struct tool *before, const struct tool *now)
+static bool recorded_definitions_are_equal(const struct tool *before, const struct tool *now)
 {
     struct json_value a = {JSON_OBJECT, before->text}, b = {JSON_OBJECT, now->text};
     struct redact *r = redact_get_current_sanitizer();
@@ -66,7 +66,7 @@ static bool compare_tool_lists(struct traffic *t)
     c.j = json_out_to(&c.detail);
     json_out_object(&c.j, NULL);
     json_out_array(&c.j, "tools");
-    bool differ = tools_list_differences(&p->tools, &t->tools, definitions_equal_when_recorded,
+    bool differ = tools_list_differences(&p->tools, &t->tools, recorded_definitions_are_equal,
                                          tool_changes_on_change, &c) > 0;
     if (differ) {
         json_out_end(&c.j);

@@ -85,7 +85,7 @@ bool tool_gate_must_delay_message(struct traffic *t, const struct message *x)
         tool_ask_send_list_request(t, modern);
     if (!g->asking)
         return false;
-    struct json_value cancelled = request_id_to_cancel(&x->m);
+    struct json_value cancelled = request_get_id_to_cancel(&x->m);
     if (cancelled.type != JSON_NONE)
         return tool_ask_has_waiting_call(t, cancelled);
     return x->m.kind == RPC_BATCH || rpc_method_is(&x->m, "tools/call");
@@ -172,7 +172,7 @@ static int copy_text_without_removed_parts(struct message *x, const struct chang
     struct chunk *copy = chunk_new(n + 1);
     if (copy == NULL)
         return MI_ENOMEM;
-    changes_write_changed_text(c, x->text, copy->data);
+    changes_apply_to_text(c, x->text, copy->data);
     return message_replace_text(x, copy, n);
 }
 

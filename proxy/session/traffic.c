@@ -154,7 +154,7 @@ static void handle_invalid_client_line(struct traffic *t, struct message *x)
                                        .why = buf_str(&why),
                                        .cause = json ? "not-jsonrpc" : "not-json"};
     r.seq = answer_reject_message(t, x, r.code, r.why, r.cause);
-    invalid_line_reject_other_objects(t, x, rest, &r);
+    invalid_line_reject_later_objects(t, x, rest, &r);
     buf_close(&why);
 }
 
@@ -202,7 +202,7 @@ static void handle_received_line(struct traffic *t, enum row_direction dir, stru
     found |= finish_unfinished_line(t, dir);
     struct message x = {
         .dir = dir, .line = line, .text = {line->p, line->n}, .size = line->n, .repairs = found};
-    struct slice text = line_strip(x.text, &x.repairs);
+    struct slice text = line_strip_cr_bom(x.text, &x.repairs);
     if (t->validate != VALIDATE_NONE)
         /* With --validate none the repairs are only noted, and the line is forwarded unchanged. */
         x.text = text;

@@ -11,7 +11,7 @@ static uint64_t uncertain_calls_compute_key(const struct traffic *t, const struc
     struct rpc request;
     if (p->call_key != 0 || p->text.p == NULL || rpc_read(p->text, &request) < 0)
         return p->call_key;
-    return repeats_key_of_call(&t->repeats, &request);
+    return repeats_compute_call_key(&t->repeats, &request);
 }
 
 void uncertain_calls_add_call(struct traffic *t, const struct pending *p, const char *cause)

@@ -29,7 +29,7 @@ static struct json_out begin_detail_object(struct store *s)
     return j;
 }
 
-int entries_add_gap(struct store *s, int64_t t_us, const char *reason)
+int entries_add_gap_event(struct store *s, int64_t t_us, const char *reason)
 {
     struct json_out j = begin_detail_object(s);
     json_out_str(&j, "reason", reason);
@@ -55,7 +55,7 @@ static int add_lost_event(struct store *s, const struct lost_messages *lost)
 
 /* ---- an entry that kills its process -------------------------------------------------------- */
 
-static unsigned count_kills_by_entry(const struct ring_shared *k, uint64_t at)
+static unsigned count_kills_caused_by_entry(const struct ring_shared *k, uint64_t at)
 {
     return atomic_load(&k->killed_by) == at ? atomic_load(&k->kills) : 0;
 }
@@ -118,7 +118,7 @@ void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes
 {
     struct entry e;
     struct buf path = {0};
-    if (s->escalated_at == at || count_kills_by_entry(k, at) >= STORE_KILLS_MAX)
+    if (s->escalated_at == at || count_kills_caused_by_entry(k, at) >= STORE_KILLS_MAX)
         return;
     atomic_store(&k->trying, at);
     store_call_step_hook("escalation");
@@ -153,7 +153,7 @@ void store_write_escalations_early(struct store *s, struct ring *r)
             continue;
         s->early_to = at + 1;
         if (s->early_n >= MI_COUNT(s->early.slot) ||
-            count_kills_by_entry(r->shared, at) >= STORE_KILLS_MAX ||
+            count_kills_caused_by_entry(r->shared, at) >= STORE_KILLS_MAX ||
             form_read_entry(kind, bytes, &e) < 0)
             continue;
         write_escalation_file(s, &s->early, NULL, &e, at, &path);
@@ -169,7 +169,7 @@ static void escalate_no_progress(struct store *s, struct no_progress_found f)
     bool is_new = false;
     buf_adds(&happened, "The same call of a tool, with equal arguments, ");
     buf_adds(&happened, f.failed ? "" : "got ");
-    no_progress_append_text(&happened, f.times, f.failed);
+    no_progress_append_reason(&happened, f.times, f.failed);
     buf_addc(&happened, '.');
     writer_append_message_target(s->w, s->session_id, (uint64_t)f.request, &tool);
     struct escalation e = {
@@ -336,7 +336,7 @@ static int entries_add_by_kind(struct store *s, struct entry *e, uint64_t at)
     case ENTRY_LOST:
         return add_lost_event(s, &e->lost);
     case ENTRY_RULES:
-        return writer_add_rules(s->w, s->session_id, e->added.seq, e->added.rules);
+        return writer_add_rules_to_message(s->w, s->session_id, e->added.seq, e->added.rules);
     }
     return 0;
 }
@@ -345,14 +345,14 @@ int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, struct sl
                 uint64_t at)
 {
     struct entry e;
-    unsigned kills = count_kills_by_entry(k, at);
+    unsigned kills = count_kills_caused_by_entry(k, at);
     int st;
     atomic_store(&k->trying, at);
     store_call_step_hook("entry");
     if (kills >= STORE_KILLS_MAX)
         st = add_unrecordable_entry(s, kind, bytes, kills);
     else if (form_read_entry(kind, bytes, &e) < 0)
-        st = entries_add_gap(s, 0, "damaged");
+        st = entries_add_gap_event(s, 0, "damaged");
     else
         st = entries_add_by_kind(s, &e, at);
     return st;

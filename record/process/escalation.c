@@ -11,7 +11,7 @@
 /* Adds the waiting occurrences to the row, and writes the total to the file. Without the database,
  * the total covers this session only. The directory is locked. MI_ENOENT: the row or the file does
  * not exist any more. */
-static int store_waiting_occurrences(struct escalation_memory *s, int dir, struct writer *w)
+static int store_waiting_problem_count(struct escalation_memory *s, int dir, struct writer *w)
 {
     char file[ESCALATION_FILE_MAX];
     struct escalation_row row = {.count = (int64_t)(s->counted + s->waiting),
@@ -37,7 +37,7 @@ static int write_occurrence_count(struct escalation_memory *s, int vault_fd, str
         writer_set_lock_wait(w, ESCALATION_WAIT_US);
     /* Without the lock, the count is written with the next occurrence or at the end of the
      * session. */
-    int st = escalation_lock(dir) ? store_waiting_occurrences(s, dir, w) : 0;
+    int st = escalation_lock(dir) ? store_waiting_problem_count(s, dir, w) : 0;
     close(dir);
     return st;
 }
@@ -88,8 +88,8 @@ static struct escalation_memory *find_problem_slot(struct escalations *m, uint64
 }
 
 /* Returns a slot for a new problem: the least recently used one. */
-static struct escalation_memory *reuse_oldest_slot(struct escalations *m, int vault_fd,
-                                                   struct writer *w)
+static struct escalation_memory *reuse_slot_of_oldest_problem(struct escalations *m, int vault_fd,
+                                                              struct writer *w)
 {
     struct escalation_memory *old = &m->slot[0];
     for (size_t i = 1; i < MI_COUNT(m->slot); i++)
@@ -103,7 +103,7 @@ static struct escalation_memory *reuse_oldest_slot(struct escalations *m, int va
 
 /* Counts another occurrence of the problem in a slot. MI_ENOENT: the file of the problem does not
  * exist any more. */
-static int count_occurrence_in_slot(struct escalation_memory *s, int vault_fd, struct writer *w,
+static int count_problem_occurrence(struct escalation_memory *s, int vault_fd, struct writer *w,
                                     int64_t at_us)
 {
     s->waiting++;
@@ -123,10 +123,10 @@ static int count_occurrence_in_recent_file(struct escalation_memory *s, int dir,
 {
     struct escalation_row row;
     int64_t at_us = e->at_us;
-    int st = w != NULL
-                 ? escalation_row_find(w, p, at_us - ESCALATION_AGAIN_US,
-                                       at_us + ESCALATION_AGAIN_US, ESCALATION_FILES_MAX, &s->id)
-                 : MI_ESTORE;
+    int st = w != NULL ? escalation_row_find_similar(w, p, at_us - ESCALATION_AGAIN_US,
+                                                     at_us + ESCALATION_AGAIN_US,
+                                                     ESCALATION_FILES_MAX, &s->id)
+                       : MI_ESTORE;
     if (st == 0)
         st = escalation_row_count_problem(w, s->id, 0, at_us, &row, s->file);
     *ret_new =
@@ -158,12 +158,12 @@ static int record_new_problem(struct escalation_memory *s, int vault_fd, struct 
         return MI_EIO;
     *s = (struct escalation_memory){.written_us = e->at_us, .last_us = e->at_us, .counted = 1};
     *ret_new = false;
-    escalation_make_suffix(e, suffix);
+    escalation_make_file_suffix(e, suffix);
     if (w != NULL)
         writer_set_lock_wait(w, ESCALATION_WAIT_US);
     int st = MI_ENOENT;
     if (escalation_lock(dir)) {
-        escalation_find_recent(dir, suffix, e->at_us, recent);
+        escalation_find_recent_file(dir, suffix, e->at_us, recent);
         st = count_occurrence_in_recent_file(s, dir, w, p, recent, e, ret_new);
     }
     if (st == MI_ENOENT) {
@@ -196,10 +196,10 @@ int escalation_write(struct escalations *m, int vault_fd, struct writer *w,
     if (st == 0)
         st = MI_ENOENT;
     if (s != NULL && e->at_us - s->first_us < ESCALATION_AGAIN_US)
-        st = count_occurrence_in_slot(s, vault_fd, w, e->at_us);
+        st = count_problem_occurrence(s, vault_fd, w, e->at_us);
     if (st == MI_ENOENT) {
         if (s == NULL)
-            s = reuse_oldest_slot(m, vault_fd, w);
+            s = reuse_slot_of_oldest_problem(m, vault_fd, w);
         st = record_new_problem(s, vault_fd, w, e, &p, &is_new);
     }
     buf_close(&names.server);

@@ -39,7 +39,7 @@ static void write_time_stamp(int64_t wall_us, char ret[STAMP_LEN + 1])
 }
 
 /* In the server's name, characters other than letters, digits, `.`, `_` and `-` become `_`. */
-void escalation_make_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MAX])
+void escalation_make_file_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MAX])
 {
     char server[SERVER_MAX + 1];
     size_t n = 0;
@@ -154,8 +154,8 @@ static void remove_old_temporary_file(int dir, const char *name)
         unlinkat(dir, name, 0);
 }
 
-void escalation_find_recent(int dir, const char *suffix, int64_t at_us,
-                            char ret_recent[ESCALATION_FILE_MAX])
+void escalation_find_recent_file(int dir, const char *suffix, int64_t at_us,
+                                 char ret_recent[ESCALATION_FILE_MAX])
 {
     char from[STAMP_LEN + 1], to[STAMP_LEN + 1];
     write_time_stamp(at_us - ESCALATION_AGAIN_US, from);

@@ -20,7 +20,7 @@
  * not get the lock within ESCALATION_WAIT_US. */
 MI_MUST bool escalation_lock(int dir);
 /* Writes the part of a file's name that follows the time, such as "-hang-files.md". */
-void escalation_make_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MAX]);
+void escalation_make_file_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MAX]);
 /* Makes the file of a new problem; *ret_name gets its name. If a killed process has already made
  * exactly this file, that file is used. */
 MI_MUST int escalation_make_file(int dir, const struct escalation *e, const char *suffix,
@@ -32,7 +32,7 @@ bool escalation_file_has_occurrence(int dir, const char *name, const struct esca
 MI_MUST int escalation_update_file(int dir, const char *name, const struct escalation_row *row);
 /* Removes temporary files of killed processes. *ret_recent: the newest file with this suffix that
  * is not older than ESCALATION_AGAIN_US, or "". */
-void escalation_find_recent(int dir, const char *suffix, int64_t at_us,
-                            char ret_recent[ESCALATION_FILE_MAX]);
+void escalation_find_recent_file(int dir, const char *suffix, int64_t at_us,
+                                 char ret_recent[ESCALATION_FILE_MAX]);
 
 #endif

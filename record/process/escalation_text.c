@@ -79,7 +79,7 @@ static struct text make_value_text(struct slice s)
     return (struct text){.s = s, .kind = TEXT_VALUE};
 }
 
-static int sanitize_text_of_kind(struct redact *r, struct text t, struct buf *out, size_t *ret_n)
+static int sanitize_text_by_kind(struct redact *r, struct text t, struct buf *out, size_t *ret_n)
 {
     switch (t.kind) {
     case TEXT_MESSAGE:
@@ -102,7 +102,7 @@ static void add_sanitized_text(struct buf *b, struct text t)
     size_t n = 0;
     if (t.s.n > LONG)
         buf_printf(b, "[%zu bytes]", t.s.n);
-    else if (r == NULL || sanitize_text_of_kind(r, t, &clean, &n) < 0)
+    else if (r == NULL || sanitize_text_by_kind(r, t, &clean, &n) < 0)
         b->failed = true;
     else
         buf_slice_add(b, n > 0 ? buf_slice(&clean) : t.s);
@@ -184,10 +184,10 @@ static void add_front_matter(struct buf *b, const struct escalation *e)
     struct buf clean[FIELDS_OF_ESCALATION_HEAD] = {{0}};
     for (size_t i = 0; i < FIELDS_OF_ESCALATION_HEAD; i++) {
         const struct record_field *f = &fields_of_escalation_head.list[i];
-        if (!field_is_text(f) || field_text(f, &h)->p == NULL)
+        if (!field_is_text(f) || field_get_text_in_record(f, &h)->p == NULL)
             continue;
-        add_sanitized_text(&clean[i], make_plain_text(*field_text(f, &h)));
-        *field_text(f, &h) = buf_slice(&clean[i]);
+        add_sanitized_text(&clean[i], make_plain_text(*field_get_text_in_record(f, &h)));
+        *field_get_text_in_record(f, &h) = buf_slice(&clean[i]);
         b->failed |= clean[i].failed;
     }
     char at[CLOCK_TEXT_MAX];
@@ -239,7 +239,7 @@ static void add_hints_of_cause(struct buf *b, const struct escalation *e)
     }
 }
 
-static void add_stderr(struct buf *b, const struct escalation *e)
+static void add_last_stderr_lines(struct buf *b, const struct escalation *e)
 {
     size_t first = e->stderr_n > ESCALATION_LINES_MAX ? e->stderr_n - ESCALATION_LINES_MAX : 0;
     if (e->stderr_n == 0)
@@ -283,7 +283,7 @@ static void add_markdown_body(struct buf *b, const struct escalation *e)
             buf_addc(b, '\n');
         }
     }
-    add_stderr(b, e);
+    add_last_stderr_lines(b, e);
     if (e->last_to_server.n > 0 || e->last_to_client.n > 0) {
         buf_adds(b, "## Last messages\n\n");
         add_code_part(b, "To the server", make_message_text(e->last_to_server));

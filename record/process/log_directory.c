@@ -202,7 +202,8 @@ static void add_arguments(struct log_directory *a, struct json_out *j, const str
     buf_close(&head);
 }
 
-static void add_result(struct log_directory *a, struct json_out *j, const struct invocation *x)
+static void add_result_to_log_line(struct log_directory *a, struct json_out *j,
+                                   const struct invocation *x)
 {
     struct buf *b = j->b;
     struct buf plain = {0};
@@ -224,7 +225,8 @@ static void add_result(struct log_directory *a, struct json_out *j, const struct
     buf_close(&plain);
 }
 
-static void add_error(struct log_directory *a, struct json_out *j, const struct invocation *x)
+static void add_error_to_log_line(struct log_directory *a, struct json_out *j,
+                                  const struct invocation *x)
 {
     json_out_object(j, "error");
     json_out_raw(j, "code", x->error_code);
@@ -256,13 +258,13 @@ void log_directory_add_call(struct log_directory *a, const struct invocation *x)
         add_arguments(a, &j, x);
     json_out_quoted(&j, "status", value_get_word_as_slice(&call_statuses, x->status));
     if (x->error_code.p != NULL)
-        add_error(a, &j, x);
+        add_error_to_log_line(a, &j, x);
     json_out_int(&j, "duration_ms", x->duration_us / 1000);
     add_3_digits(b, x->duration_us % 1000);
     json_out_uint(&j, "request_bytes", x->request_bytes);
     json_out_uint(&j, "response_bytes", x->response_bytes);
     if (x->result.p != NULL && bodies)
-        add_result(a, &j, x);
+        add_result_to_log_line(a, &j, x);
     if (x->commitment.p != NULL)
         json_out_quoted(&j, "commitment", x->commitment);
     json_out_end(&j);

@@ -29,7 +29,7 @@ struct orphan {
     struct redact *rules; /* owned: sanitizer with the active rules and the rules of the session */
 };
 
-static bool paths_name_same_vault(const char *vault, struct slice of)
+static bool paths_lead_to_same_vault(const char *vault, struct slice of)
 {
     struct stat a, b;
     char *other = strndup(of.p, of.n);
@@ -40,7 +40,7 @@ static bool paths_name_same_vault(const char *vault, struct slice of)
     return same;
 }
 
-static int open_orphan_rules(struct orphan *o)
+static int open_orphan_redaction_rules(struct orphan *o)
 {
     struct buf error = {0};
     struct redact *active = redact_get_current_sanitizer();
@@ -66,7 +66,7 @@ static bool may_wait_for_lock(struct search *s)
         s->said = true;
         log_warn("killed sessions left messages; waiting to store them: another process has locked "
                  "the database: vault=%s pid=%d",
-                 s->vault, (int)vault_dir_writer_pid(s->vault));
+                 s->vault, (int)vault_dir_find_writer_pid(s->vault));
     }
     s->unusable = now - s->busy_since_us >= ORPHANS_WAIT_US;
     return !s->unusable;
@@ -119,7 +119,7 @@ static void store_orphan_session(struct search *s, const struct journal_file *f)
     }
     bool done = false;
     if (form_read_session_start(ring_get_session_start(&o.ring), &o.start) == 0 &&
-        paths_name_same_vault(s->vault, o.start.vault) && open_orphan_rules(&o) == 0 &&
+        paths_lead_to_same_vault(s->vault, o.start.vault) && open_orphan_redaction_rules(&o) == 0 &&
         store_open(&o.store, &o.start, NULL, NULL) == 0) {
         if (!s->unusable) {
             store_take_over_journal(o.store, &o.ring);
@@ -134,7 +134,7 @@ static void store_orphan_session(struct search *s, const struct journal_file *f)
         journal_file_remove(f);
 }
 
-static bool orphans_on_journal(void *ctx, const struct journal_file *f)
+static bool orphans_store_if_abandoned(void *ctx, const struct journal_file *f)
 {
     struct search *s = ctx;
     struct journal_file own;
@@ -152,7 +152,7 @@ static bool orphans_on_journal(void *ctx, const struct journal_file *f)
 void orphans_store_all(const char *vault, void (*between)(void *ctx), void *ctx)
 {
     struct search s = {.vault = vault, .between = between, .ctx = ctx};
-    if (journal_file_visit_all(orphans_on_journal, &s) < 0)
+    if (journal_file_visit_all(orphans_store_if_abandoned, &s) < 0)
         log_debug("the journals of killed sessions cannot be listed");
     if (s.left > 0 && s.said)
         log_warn("killed sessions are not stored yet, so this command does not show them: "

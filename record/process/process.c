@@ -79,8 +79,8 @@ static void recording_send_previous_tools(void *ctx)
     if (vault == NULL)
         return;
     if (query_open(&q, vault, &error) == 0 &&
-        tool_list_read(q, store_get_name(p->store), TOOL_LIST_RECORDED, store_session_uid(p->store),
-                       0, &list) == 0) {
+        tool_list_read(q, store_get_name(p->store), TOOL_LIST_RECORDED,
+                       store_get_session_uid(p->store), 0, &list) == 0) {
         write_previous_tools(&text, &list);
         tool_list_close(&list);
     }
@@ -192,7 +192,7 @@ static void confine_process_once(struct recording *p)
 {
     if (p->is_open)
         return;
-    int dir[] = {store_vault_fd(p->store), journal_file_open_dir()};
+    int dir[] = {store_get_vault_fd(p->store), journal_file_open_dir()};
     size_t n = dir[1] >= 0 ? 2 : 1;
     struct ring_shared *shared = p->ring.shared;
     atomic_store(&shared->confined, (uint32_t)confine_self(dir, n));
@@ -222,7 +222,7 @@ static int64_t handle_store_result(struct recording *p, enum store_result result
         exit_recorder(p, EX_TEMPFAIL);
     case STORE_DAMAGED:
         log_error("the journal is damaged, the rest of the session is not recorded: session=%s",
-                  store_session_uid(p->store));
+                  store_get_session_uid(p->store));
         p->damaged = true;
         if (ring_set_recorder_trouble(&p->ring, RING_FAILING))
             send_byte_to_proxy(p, 'c');
@@ -280,7 +280,7 @@ static void exit_if_storing_takes_too_long(struct recording *p)
     int64_t since_us = p->stored_us > p->ended_us ? p->stored_us : p->ended_us;
     if (p->ended_us == 0 || clock_mono_us() < since_us + most_us)
         return;
-    log_error("some messages were not recorded: session=%s%s", store_session_uid(p->store),
+    log_error("some messages were not recorded: session=%s%s", store_get_session_uid(p->store),
               p->file.has_name ? "; the next command that reads this vault tries again" : "");
     exit_recorder(p, EX_UNAVAILABLE);
 }

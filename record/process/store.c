@@ -79,7 +79,7 @@ void store_take_over_journal(struct store *s, struct ring *r)
 /* Begins a transaction. If the next entry is an escalation, its file is written first, with
  * transactions of its own. Returns 0, an error of ring_read_next_record(), or an error of the
  * writer. */
-static int begin_batch(struct store *s, struct ring *r)
+static int begin_or_defer_transaction(struct store *s, struct ring *r)
 {
     uint32_t kind;
     struct slice bytes;
@@ -96,7 +96,7 @@ static int begin_batch(struct store *s, struct ring *r)
     return 0;
 }
 
-static int fill_batch(struct store *s, struct ring *r, size_t *ret_n)
+static int store_entries_of_batch(struct store *s, struct ring *r, size_t *ret_n)
 {
     size_t sum = 0;
     size_t rows = ((size_t)(STORE_ROWS - 1) >> s->portion) + 1, most = STORE_BYTES >> s->portion;
@@ -121,7 +121,7 @@ static int fill_batch(struct store *s, struct ring *r, size_t *ret_n)
         sum += bytes.n;
         *ret_n = n + 1;
     }
-    return writer_store_position(s->w, s->session_id, r->at);
+    return writer_store_journal_position(s->w, s->session_id, r->at);
 }
 
 /* Notes which large bodies the transaction has written, for store_write_bodies_to_disk(). */
@@ -144,7 +144,7 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
     enum store_result ready = store_open_and_add_session(s, r);
     if (ready != STORE_DONE)
         return ready;
-    int st = begin_batch(s, r);
+    int st = begin_or_defer_transaction(s, r);
     if (st == MI_ENOENT)
         return STORE_DONE;
     if (st == MI_EPROTO)
@@ -154,7 +154,7 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
     struct no_progress before = s->progress;
     s->stuck_n = 0;
     if (st == 0)
-        st = fill_batch(s, r, &n);
+        st = store_entries_of_batch(s, r, &n);
     store_call_step_hook("filled");
     if (st == 0)
         st = writer_commit(s->w);
@@ -182,7 +182,7 @@ const char *store_get_vault_path(const struct store *s)
     return s->w != NULL ? s->dir.path : NULL;
 }
 
-int store_vault_fd(const struct store *s)
+int store_get_vault_fd(const struct store *s)
 {
     return s->dir.fd;
 }
@@ -192,7 +192,7 @@ const char *store_get_name(const struct store *s)
     return s->name;
 }
 
-const char *store_session_uid(const struct store *s)
+const char *store_get_session_uid(const struct store *s)
 {
     return s->uid;
 }

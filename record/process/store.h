@@ -2,10 +2,11 @@
  * escalations.
  *
  * Resume    the position up to which entries are stored is written in the transaction that stores
- *           them (writer_store_position()). The next process skips entries before this position.
- *           So each message and event is stored exactly once, even if a process is killed. Log
- *           lines are written after the commit and before ring_release_records(). Lines and
- *           escalation files that a killed process has written are found, and not written again.
+ *           them (writer_store_journal_position()). The next process skips entries before this
+ *           position. So each message and event is stored exactly once, even if a process is
+ *           killed. Log lines are written after the commit and before ring_release_records(). Lines
+ *           and escalation files that a killed process has written are found, and not written
+ *           again.
  * Killers   shared->trying is the position of the entry being processed, until its transaction is
  *           committed. After a kill, each entry up to that position is stored in a transaction of
  *           its own. A message that killed its process STORE_KILLS_MAX times is stored without its
@@ -90,9 +91,9 @@ MI_MUST enum store_result store_end_session(struct store *s, struct ring *r);
 
 /* Path and descriptor of the open vault; NULL and -1 if it is not open. */
 const char *store_get_vault_path(const struct store *s);
-int store_vault_fd(const struct store *s);
+int store_get_vault_fd(const struct store *s);
 const char *store_get_name(const struct store *s); /* returns the server's name */
-const char *store_session_uid(const struct store *s);
+const char *store_get_session_uid(const struct store *s);
 int64_t store_count_wal_pages(const struct store *s);
 bool store_checkpoint_wal(struct store *s); /* calls writer_checkpoint_wal(); true: success */
 /* Calls call_fill_add_next_rows(), and waits at most STORE_WAIT_US for the database's lock. Call

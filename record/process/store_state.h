@@ -83,7 +83,7 @@ enum store_result store_report_success(struct store *s, struct ring *r);
 enum store_result store_report_failure(struct store *s, struct ring *r);
 /* Call this function if the vault cannot be opened because its database is locked, for example by
  * processes that open it. Waits STORE_WAIT_US. */
-enum store_result store_wait_while_busy(struct store *s, struct ring *r);
+enum store_result store_wait_for_locked_vault(struct store *s, struct ring *r);
 /* Call this function when a transaction has failed with this status, or could not begin: rolls it
  * back. After a full disk, the next transactions are smaller until everything is stored. */
 enum store_result store_handle_failure(struct store *s, struct ring *r, int st);
@@ -93,7 +93,7 @@ enum store_result store_handle_failure(struct store *s, struct ring *r, int st);
 MI_MUST int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, struct slice bytes,
                         uint64_t at);
 /* Adds the event `gap`. */
-MI_MUST int entries_add_gap(struct store *s, int64_t t_us, const char *reason);
+MI_MUST int entries_add_gap_event(struct store *s, int64_t t_us, const char *reason);
 /* Whether the message is a result or an error. */
 bool entries_row_is_answer(const struct row *r);
 /* Writes escalation files about the calls in s->stuck, and adds their events. Call this function

@@ -56,10 +56,10 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
         /* the entries before `tail` were stored in a vault that was removed, or in a damaged
          * database */
         *ret_position = tail;
-        st = entries_add_gap(s, t_us,
-                             s->aside == DAMAGED_DONE ? "database damaged" : "vault removed");
+        st = entries_add_gap_event(s, t_us,
+                                   s->aside == DAMAGED_DONE ? "database damaged" : "vault removed");
         if (st == 0)
-            st = writer_store_position(s->w, s->session_id, tail);
+            st = writer_store_journal_position(s->w, s->session_id, tail);
     }
     if (st == 0)
         st = writer_commit(s->w);
@@ -111,7 +111,7 @@ enum store_result store_open_and_add_session(struct store *s, struct ring *r)
         return STORE_DONE;
     int opened = s->w == NULL ? store_open_vault(s) : 0;
     if (opened == MI_EBUSY)
-        return store_wait_while_busy(s, r);
+        return store_wait_for_locked_vault(s, r);
     if (opened < 0)
         return store_report_failure(s, r);
     store_call_step_hook("open");
@@ -141,9 +141,9 @@ static int add_damage_event(struct store *s, struct ring *r)
     if (st == 0)
         st = writer_read_journal_position(s->w, s->session_id, &position);
     if (st == 0 && position < ALL_STORED && ring_count_unread_bytes(r) > 0)
-        st = entries_add_gap(s, t_us, "damaged");
+        st = entries_add_gap_event(s, t_us, "damaged");
     if (st == 0)
-        st = writer_store_position(s->w, s->session_id, ALL_STORED);
+        st = writer_store_journal_position(s->w, s->session_id, ALL_STORED);
     if (st == 0)
         st = writer_commit(s->w);
     return st;
@@ -164,7 +164,7 @@ static int close_killed_session(struct store *s, const struct ring_shared *page)
             continue;
         /* the row may lack the process group that the journal's shared page has: the proxy may have
          * been killed while it started the server */
-        bool changed = running_take_shared_server(r, page);
+        bool changed = running_copy_shared_server(r, page);
         forget = read_running_process_group(r, left, MI_COUNT(left)) == 0;
         if (changed && !forget)
             st = running_list_store_server(s->dir.path, s->session_id, r, &error);

@@ -86,9 +86,9 @@ int store_open_vault(struct store *s)
     if (st == MI_EPROTO && move_damaged_database_away(s))
         st = writer_open(&s->w, &s->dir, s->start->sync_full, &error);
     if (st == 0) {
-        writer_set_level(s->w, s->start->level);
+        writer_set_record_level(s->w, s->start->level);
         if (s->start->stop_on_error)
-            writer_require_bodies(s->w);
+            writer_make_lost_bodies_fatal(s->w);
     } else {
         snprintf(s->reason, sizeof s->reason, "%s",
                  error.n > 0 ? buf_str(&error) : "out of memory");
@@ -180,7 +180,7 @@ enum store_result store_report_failure(struct store *s, struct ring *r)
     return STORE_FAILING;
 }
 
-enum store_result store_wait_while_busy(struct store *s, struct ring *r)
+enum store_result store_wait_for_locked_vault(struct store *s, struct ring *r)
 {
     nanosleep(&(struct timespec){0, STORE_WAIT_US * 1000}, NULL);
     report_storage_trouble(s, r, RING_BUSY);

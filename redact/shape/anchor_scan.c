@@ -31,7 +31,7 @@ struct halves {
 static struct {
     uint64_t three[1 << 12]; /* bit set: some anchor contains these three letters */
     struct halves group[GROUPS];
-    unsigned passes[GROUPS]; /* result of estimate_passing_offsets() for each group */
+    unsigned passes[GROUPS]; /* result of estimate_offsets_passing_filter() for each group */
     /* Tables for look-ups. For each set and each of the three letters, an entry for each nibble: a
      * bit for each group of the set in which the letter may have this nibble. */
     uint8_t low[SETS][3][HALF], high[SETS][3][HALF];
@@ -68,7 +68,7 @@ static unsigned count_bits(unsigned x)
 
 /* Estimates how many offsets of ordinary text pass the filter with these nibbles. High nibbles 2 to
  * 7 are ASCII, mostly small letters. */
-static unsigned estimate_passing_offsets(const struct halves *h)
+static unsigned estimate_offsets_passing_filter(const struct halves *h)
 {
     unsigned ret = 1;
     for (unsigned i = 0; i < 3; i++) {
@@ -96,14 +96,14 @@ static void scan_add_anchor_to_best_group(const struct halves *halves)
     unsigned best = 0, least = UINT_MAX;
     for (unsigned g = 0; g < GROUPS; g++) {
         struct halves now = merge_nibble_halves(&scan.group[g], halves);
-        unsigned more = estimate_passing_offsets(&now) - scan.passes[g];
+        unsigned more = estimate_offsets_passing_filter(&now) - scan.passes[g];
         if (more < least) {
             least = more;
             best = g;
         }
     }
     scan.group[best] = merge_nibble_halves(&scan.group[best], halves);
-    scan.passes[best] = estimate_passing_offsets(&scan.group[best]);
+    scan.passes[best] = estimate_offsets_passing_filter(&scan.group[best]);
     for (unsigned i = 0; i < 3; i++)
         for (unsigned h = 0; h < HALF; h++) {
             scan.low[best / 8][i][h] |= (uint8_t)((halves->low[i] >> h & 1U) << best % 8);
@@ -114,8 +114,8 @@ static void scan_add_anchor_to_best_group(const struct halves *halves)
 static void anchor_scan_add_letter_triples(const struct shape_set three[3])
 {
     unsigned char a[256], b[256], c[256];
-    size_t a_n = shape_set_letters(&three[0], a), b_n = shape_set_letters(&three[1], b);
-    size_t c_n = shape_set_letters(&three[2], c);
+    size_t a_n = shape_set_get_letters(&three[0], a), b_n = shape_set_get_letters(&three[1], b);
+    size_t c_n = shape_set_get_letters(&three[2], c);
     for (size_t i = 0; i < a_n; i++)
         for (size_t j = 0; j < b_n; j++)
             for (size_t k = 0; k < c_n; k++) {
@@ -130,7 +130,7 @@ void shape_scan_add_anchor(const struct shape_set three[3])
     struct halves halves = {{0}, {0}};
     unsigned char letter[256];
     for (unsigned i = 0; i < 3; i++)
-        for (size_t k = shape_set_letters(&three[i], letter); k-- > 0;) {
+        for (size_t k = shape_set_get_letters(&three[i], letter); k-- > 0;) {
             halves.low[i] |= (uint16_t)(1U << (letter[k] & 15));
             halves.high[i] |= (uint16_t)(1U << (letter[k] >> 4));
         }

@@ -74,7 +74,7 @@ static unsigned hash_letter_pair(unsigned pair)
     return (pair ^ pair >> 5) % BUCKETS;
 }
 
-static void anchors_add_entry(unsigned pair, size_t rule, size_t letters)
+static void anchors_add_letter_pair(unsigned pair, size_t rule, size_t letters)
 {
     uint16_t *head = &anchors.bucket[hash_letter_pair(pair)], *last = head;
     assert(anchors.entries_n + 1 < MAX_ENTRIES);
@@ -96,10 +96,10 @@ static void anchors_add_rule(size_t rule)
     assert(n == WINDOW || n == WINDOW - 1);
     /* Rules are looked up by the last two letters of their window. */
     unsigned char x[256], y[256];
-    size_t x_n = shape_set_letters(&at[n - 2], x), y_n = shape_set_letters(&at[n - 1], y);
+    size_t x_n = shape_set_get_letters(&at[n - 2], x), y_n = shape_set_get_letters(&at[n - 1], y);
     for (size_t i = 0; i < x_n; i++)
         for (size_t k = 0; k < y_n; k++)
-            anchors_add_entry((unsigned)x[i] << 8 | y[k], rule, n);
+            anchors_add_letter_pair((unsigned)x[i] << 8 | y[k], rule, n);
     shape_scan_add_anchor(&at[n - 3]);
 }
 
@@ -223,7 +223,7 @@ static void search_try_anchors_of_window(struct search *s)
         if (e->pair != pair || s->end + 1 < e->letters)
             continue;
         size_t at = s->end + 1 - e->letters;
-        size_t mark = shape_find_end_of_mark(s->text, at);
+        size_t mark = shape_find_end_of_redaction_mark(s->text, at);
         p.rule = e->rule;
         if (mark > s->masked)
             s->masked = mark;
@@ -353,7 +353,7 @@ int shapes_open(struct shapes **ret, struct buf *error)
     return 0;
 }
 
-int shapes_add(struct shapes *s, const char *name, const char *regex, struct buf *error)
+int shapes_add_pattern(struct shapes *s, const char *name, const char *regex, struct buf *error)
 {
     if (s->patterns_n == MAX_PATTERNS) {
         buf_printf(error, "pattern.%s: too many patterns; the limit is %d", name, MAX_PATTERNS);

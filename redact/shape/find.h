@@ -38,7 +38,8 @@ MI_MUST int shapes_open(struct shapes **ret, struct buf *error);
 /* Adds the user's pattern.NAME = REGEX: PCRE2, UTF. The hit is group 1 if the pattern has one, else
  * the whole match. Returns 0, MI_ENOMEM, or MI_EINVAL with a message in `error` that names the
  * problem and its position. */
-MI_MUST int shapes_add(struct shapes *s, const char *name, const char *regex, struct buf *error);
+MI_MUST int shapes_add_pattern(struct shapes *s, const char *name, const char *regex,
+                               struct buf *error);
 void shapes_close(struct shapes *s); /* accepts NULL */
 
 /* Quick test. Returns false if no built-in rule has a hit in the text. The text may also be a JSON

@@ -41,7 +41,7 @@ static void shape_set_add_escape(struct shape_set *s, char c)
         shape_set_add_chars(s, "+/");
 }
 
-size_t shape_set_letters(const struct shape_set *s, unsigned char ret[256])
+size_t shape_set_get_letters(const struct shape_set *s, unsigned char ret[256])
 {
     size_t n = 0;
     for (unsigned i = 0; i < 4; i++)
@@ -198,7 +198,7 @@ bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t a
     while (*f != '\0') {
         if (*f == '|') {
             head = i;
-            if (rule->fn == NULL && !edgeless && !shape_left_edge_is_free(text, from))
+            if (rule->fn == NULL && !edgeless && !shape_token_may_begin_at(text, from))
                 return false;
         } else if (*f == '(') {
             from = i;
@@ -269,7 +269,7 @@ static bool colour_code_ends_at(const char *end, size_t n)
     return i < n && end[-(ptrdiff_t)i - 1] == '[';
 }
 
-bool shape_left_edge_is_free(struct slice text, size_t at)
+bool shape_token_may_begin_at(struct slice text, size_t at)
 {
     if (at == 0 || !shape_is_alnum(text.p[at - 1]))
         return true;
@@ -395,7 +395,7 @@ bool shape_is_template(struct slice s)
     return n == s.n;
 }
 
-size_t shape_find_end_of_mark(struct slice text, size_t at)
+size_t shape_find_end_of_redaction_mark(struct slice text, size_t at)
 {
     struct slice rest = {text.p + at, text.n - at};
     if (!slice_begins(rest, SHAPE_MARK))

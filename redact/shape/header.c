@@ -43,7 +43,7 @@ static size_t find_end_of_header_value(struct slice text, size_t i, char quote)
             break;
         if (c == '\\' && i + 1 < text.n && strchr("nr\"'", text.p[i + 1]) != NULL)
             break;
-        if (c == '[' && shape_find_end_of_mark(text, i) != 0)
+        if (c == '[' && shape_find_end_of_redaction_mark(text, i) != 0)
             break;
     }
     shape_work += i - from;
@@ -77,7 +77,7 @@ static bool slice_has_digit(struct slice s)
 bool shape_match_bearer(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t from = skip_chars(text, at + 6, " \t:");
-    if (from == at + 6 || !shape_left_edge_is_free(text, at))
+    if (from == at + 6 || !shape_token_may_begin_at(text, at))
         return false;
     size_t end = find_end_of_token(text, from, SIZE_MAX);
     struct slice v = slice_of_range(text, from, end);
@@ -112,10 +112,10 @@ static bool base64_has_user_and_password(struct slice s)
     return colon && n >= 3;
 }
 
-bool shape_match_basic(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_basic_auth(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t from = skip_chars(text, at + 5, " \t:");
-    if (from == at + 5 || !shape_left_edge_is_free(text, at))
+    if (from == at + 5 || !shape_token_may_begin_at(text, at))
         return false;
     size_t end = find_end_of_token(text, from, SIZE_MAX);
     struct slice v = slice_of_range(text, from, end);
@@ -242,12 +242,12 @@ bool shape_match_signature(struct slice text, size_t at, struct shape_hit *ret)
 bool shape_match_curl(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t stop = size_min(text.n, at + 512);
-    if (!shape_left_edge_is_free(text, at))
+    if (!shape_token_may_begin_at(text, at))
         return false;
     for (size_t i = at + 4; i + 4 < stop && text.p[i] != '\n'; i++) {
         size_t k = i + 3;
         shape_work++;
-        if (memcmp(text.p + i, "curl", 4) == 0 && shape_left_edge_is_free(text, i))
+        if (memcmp(text.p + i, "curl", 4) == 0 && shape_token_may_begin_at(text, i))
             break; /* another curl command begins */
         if (strncmp(text.p + i, " -u", 3) != 0) {
             if (i + 9 >= stop || strncmp(text.p + i, " --user", 7) != 0)

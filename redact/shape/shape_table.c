@@ -187,7 +187,7 @@ const struct shape_rule shape_rules[] = {
     {"posthog-key", "ph[xs]_|\\a{40,50}", NULL, 0},
 
     /* secrets that are recognized by their context */
-    {"basic-auth", "basi|c", shape_match_basic, SHAPE_FOLD | SHAPE_LOOSE},
+    {"basic-auth", "basi|c", shape_match_basic_auth, SHAPE_FOLD | SHAPE_LOOSE},
     {"authorization", "auth|orization", shape_match_authorization, SHAPE_FOLD | SHAPE_LOOSE},
     {"bearer", "bear|er", shape_match_bearer, SHAPE_FOLD | SHAPE_LOOSE},
     {"digest-auth", "dige|st", shape_match_digest, SHAPE_FOLD | SHAPE_LOOSE},

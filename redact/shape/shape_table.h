@@ -82,7 +82,7 @@ static inline bool shape_set_has_char(const struct shape_set *s, char c)
 }
 
 /* Writes the letters of a set; returns their number. */
-size_t shape_set_letters(const struct shape_set *s, unsigned char ret[256]);
+size_t shape_set_get_letters(const struct shape_set *s, unsigned char ret[256]);
 
 /* Whether there is a hit for the rule whose anchor is at text[at]. */
 bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t at,
@@ -94,7 +94,7 @@ void shape_form_reset_cache(void);
 
 /* Whether a token may begin at text[at]: no letter or digit stands before it, except the last
  * letter of an escape (\n, %3D, a colour). */
-bool shape_left_edge_is_free(struct slice text, size_t at);
+bool shape_token_may_begin_at(struct slice text, size_t at);
 /* Whether s is an example: it contains a word such as "example" or a part of the alphabet, repeats
  * letters, or has few different letters. Used for shapes that many texts have. A text with the
  * prefix and length of a provider's token is replaced even if it is an example. */
@@ -111,7 +111,7 @@ bool shape_word_is_in_list(struct slice word, const char *list);
 bool shape_contains_listed_word(struct slice s, const char *list);
 /* Returns the end of the mark `[redacted:RULE]` that begins at text[at], or 0 if no mark begins
  * there. */
-size_t shape_find_end_of_mark(struct slice text, size_t at);
+size_t shape_find_end_of_redaction_mark(struct slice text, size_t at);
 
 /* ---- functions of rules for which a form is not enough ---- */
 
@@ -126,7 +126,7 @@ bool shape_match_aws_secret(struct slice text, size_t at, struct shape_hit *ret)
 bool shape_match_url(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_url_encoded(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_bearer(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_match_basic(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_basic_auth(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_digest(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_authorization(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_cookie(struct slice text, size_t at, struct shape_hit *ret);

@@ -186,7 +186,7 @@ bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret)
 bool shape_match_pem_base64(struct slice text, size_t at, struct shape_hit *ret)
 {
     char head[96];
-    if (!shape_left_edge_is_free(text, at))
+    if (!shape_token_may_begin_at(text, at))
         return false;
     size_t n = decode_base64_head((struct slice){text.p + at, text.n - at}, head, sizeof head);
     if (memmem(head, n, "PRIVATE KEY", 11) == NULL)
@@ -219,7 +219,7 @@ bool shape_match_jwt(struct slice text, size_t at, struct shape_hit *ret)
 {
     char head[768];
     /* A match that begins inside a file name, which has the same characters, is not a token. */
-    if (!shape_left_edge_is_free(text, at) || (at > 0 && strchr("-_", text.p[at - 1]) != NULL))
+    if (!shape_token_may_begin_at(text, at) || (at > 0 && strchr("-_", text.p[at - 1]) != NULL))
         return false;
     struct slice part = {text.p + at, read_jwt_part(text, at)};
     size_t end = at + part.n, parts = 1;
@@ -246,13 +246,13 @@ bool shape_match_jwt(struct slice text, size_t at, struct shape_hit *ret)
 bool shape_match_aws_secret(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t i = at + 20, stop = size_min(text.n, i + 256);
-    if (at + 20 > text.n || !shape_left_edge_is_free(text, at))
+    if (at + 20 > text.n || !shape_token_may_begin_at(text, at))
         return false;
     for (size_t k = at + 4; k < at + 20; k++)
         if (!char_is_upper(text.p[k]) && !char_is_digit(text.p[k]))
             return false;
     while (i < stop) {
-        if (shape_find_end_of_mark(text, i) != 0)
+        if (shape_find_end_of_redaction_mark(text, i) != 0)
             return false;
         size_t n = 0;
         unsigned kinds = 0;

@@ -21,7 +21,7 @@ static bool is_name_char(char c)
     return shape_is_alnum(c) || c == '_' || c == '-' || c == '.';
 }
 
-static void read_name_around(struct slice text, size_t at, struct name *ret)
+static void read_name_around_offset(struct slice text, size_t at, struct name *ret)
 {
     size_t from = at, end = at;
     while (from > 0 && at - from < NAME_MAX_LEN && is_name_char(text.p[from - 1]))
@@ -238,7 +238,7 @@ static size_t find_end_of_quoted_value(struct slice text, const struct place *p,
         bool slash = i > p->at && text.p[i - 1] == '\\';
         if (text.p[i] == p->quote && slash == p->escaped)
             break;
-        if (text.p[i] == '[' && shape_find_end_of_mark(text, i) != 0)
+        if (text.p[i] == '[' && shape_find_end_of_redaction_mark(text, i) != 0)
             break;
     }
     shape_work += i - p->at;
@@ -254,7 +254,7 @@ static size_t find_end_of_bare_value(struct slice text, const struct place *p, s
             break;
         if (c == '\\' && i + 1 < text.n && strchr("nrt\"'", text.p[i + 1]) != NULL)
             break; /* an escaped line break, tab or quote */
-        if (c == '[' && shape_find_end_of_mark(text, i) != 0)
+        if (c == '[' && shape_find_end_of_redaction_mark(text, i) != 0)
             break;
     }
     shape_work += i - p->at;
@@ -427,7 +427,7 @@ static bool value_of_secret_name_is_secret(struct slice text, const struct name 
 }
 
 /* Whether v is a secret. v is the value of a name whose values often are not secrets. */
-static bool weak_value_is_secret(const struct place *p, struct slice v)
+static bool value_of_weak_name_is_secret(const struct place *p, struct slice v)
 {
     bool digit = false;
     for (size_t i = 0; i < v.n; i++) {
@@ -445,7 +445,7 @@ static bool weak_value_is_secret(const struct place *p, struct slice v)
 bool shape_name_may_be_secret(struct slice text, size_t at)
 {
     struct name n = {0};
-    read_name_around(text, at, &n);
+    read_name_around_offset(text, at, &n);
     return rate_secrecy_of_name(&n) != NAME_NONE;
 }
 
@@ -453,7 +453,7 @@ bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret)
 {
     struct name n = {0};
     struct place p;
-    read_name_around(text, at, &n);
+    read_name_around_offset(text, at, &n);
     if (n.text.p - text.p >= 3 && memcmp(n.text.p - 3, "://", 3) == 0)
         return false; /* the name is a user name in a URL */
     if (!find_value_after_name(text, &n, &p))
@@ -462,7 +462,7 @@ bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret)
     if (strength == NAME_NONE)
         return false;
     struct slice v = read_value_at(text, &p, VALUE_HEAD);
-    if (shape_is_template(v) || shape_find_end_of_mark(text, p.at) != 0 ||
+    if (shape_is_template(v) || shape_find_end_of_redaction_mark(text, p.at) != 0 ||
         shape_word_is_in_list(v, not_values))
         return false;
     if (p.quote == 0 && p.sep != SEP_IS && p.sep != SEP_FLAG &&
@@ -472,7 +472,7 @@ bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret)
         !slice_begins((struct slice){v.p + v.n, (size_t)(text.p + text.n - v.p) - v.n}, "</"))
         return false;
     if (!(strength == NAME_STRONG ? value_of_secret_name_is_secret(text, &n, &p, v)
-                                  : weak_value_is_secret(&p, v)))
+                                  : value_of_weak_name_is_secret(&p, v)))
         return false;
     if (v.n == VALUE_HEAD)
         v = read_value_at(text, &p, SIZE_MAX);

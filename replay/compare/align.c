@@ -28,7 +28,7 @@ static void *allocate_uint32_array(size_t n)
     return calloc(n + 1, sizeof(uint32_t));
 }
 
-static int aligning_open(struct aligning *x)
+static int alignment_open(struct aligning *x)
 {
     size_t lists = (size_t)x->n + x->m + x->topics;
     x->class_a = allocate_uint32_array(x->n);
@@ -299,7 +299,7 @@ int align_calls(const struct align_sides *sides, struct align_row **ret, uint32_
         .distances = ALIGN_DISTANCES,
     };
     struct align_row *rows = calloc((size_t)x.n + x.m + 1, sizeof *rows);
-    int st = rows != NULL ? aligning_open(&x) : MI_ENOMEM;
+    int st = rows != NULL ? alignment_open(&x) : MI_ENOMEM;
     if (st == 0)
         st = pair_all_calls(&x);
     if (st == 0) {

@@ -37,7 +37,7 @@ static int compared_recording_list_calls(struct compared_recording *s,
         return MI_ENOMEM;
     for (; st == 0 && s->listed < end; s->listed++) {
         const struct plan_exchange *x = plan_get_exchange(s->plan, s->listed);
-        const struct plan_topic *t = plan_get_topic(s->plan, x->topic);
+        const struct plan_topic *t = plan_get_method_target(s->plan, x->topic);
         struct slice target = get_target_unless_task_id(t);
         if ((slice_is(t->method, "ping") && x->status == CALL_OK) ||
             (rules->takes != NULL && !rules->takes(rules->ctx, t->method, target)))
@@ -77,7 +77,7 @@ int compared_recording_load_next_part(struct compared_recording *s, const struct
 struct diff_call compared_recording_get_call(const struct compared_recording *s, uint32_t call)
 {
     const struct plan_exchange *x = plan_get_exchange(s->plan, s->exchange[call]);
-    const struct plan_topic *t = plan_get_topic(s->plan, x->topic);
+    const struct plan_topic *t = plan_get_method_target(s->plan, x->topic);
     return (struct diff_call){
         .method = t->method,
         .target = get_target_unless_task_id(t),

@@ -116,7 +116,7 @@ int diff_create(struct diff **ret, struct source *a, struct source *b,
     return st == 0 ? compared_recording_open(&d->side[DIFF_B], b, rules) : st;
 }
 
-int diff_load_step(struct diff *d, bool *ret_done)
+int diff_load_or_align_calls(struct diff *d, bool *ret_done)
 {
     enum diff_side side = (enum diff_side)d->loaded;
     bool loaded;
@@ -135,7 +135,7 @@ int diff_open(struct diff **ret, struct source *a, struct source *b, const struc
     bool done = false;
     int st = diff_create(&d, a, b, rules);
     while (st == 0 && !done)
-        st = diff_load_step(d, &done);
+        st = diff_load_or_align_calls(d, &done);
     if (st == 0) {
         *ret = d;
         return 0;
@@ -284,7 +284,7 @@ static struct json_value get_result_or_error(const struct rpc *m)
 static bool pair_compares_whole_lists(const struct diff *d, struct align_row row)
 {
     const struct pages *a = &d->pages[DIFF_A], *b = &d->pages[DIFF_B];
-    if (!pages_has_call(a, row.a) && !pages_has_call(b, row.b))
+    if (!pages_call_read_a_page(a, row.a) && !pages_call_read_a_page(b, row.b))
         return false;
     uint32_t first_a = pages_find_first_call(a, row.a), first_b = pages_find_first_call(b, row.b);
     if (first_a == row.a || first_b == row.b)
@@ -298,12 +298,12 @@ static bool pair_compares_whole_lists(const struct diff *d, struct align_row row
 /* `value` has the answers of both calls. If an answer is one of several pages of a list, it is
  * replaced: the first page by the result for the whole list, any other page by a result with an
  * empty list. Returns 0, MI_ENOENT or an error. */
-static int read_whole_lists(struct diff *d, struct align_row row,
-                            struct json_value value[DIFF_SIDES])
+static int put_whole_lists_for_pages(struct diff *d, struct align_row row,
+                                     struct json_value value[DIFF_SIDES])
 {
     const uint32_t call[DIFF_SIDES] = {row.a, row.b};
     for (int i = 0; i < DIFF_SIDES; i++) {
-        if (!pages_has_call(&d->pages[i], call[i]))
+        if (!pages_call_read_a_page(&d->pages[i], call[i]))
             continue;
         buf_clear(&d->list[i]);
         int st = pages_append_result(&d->pages[i], &d->side[i], call[i], &d->list[i]);
@@ -333,7 +333,7 @@ static int compare_pair_answers(struct looking *l, struct align_row row)
         return l->failed ? MI_ENOMEM : 0;
     }
     if (l->part == DIFF_RESULT && pair_compares_whole_lists(l->d, row))
-        st = read_whole_lists(l->d, row, value);
+        st = put_whole_lists_for_pages(l->d, row, value);
     if (st == 0 && !slice_eq(*a, *b))
         st = compare_values(value[DIFF_A], value[DIFF_B], &rules, diff_on_answer_difference, l);
     l->look->unread = st == MI_ENOENT;
@@ -405,7 +405,7 @@ static struct slice exit_status(const struct diff *d, enum diff_side side)
     return slice_of(d->exit_status[side]);
 }
 
-bool diff_get_different_fact(const struct diff *d, size_t i, struct diff_fact *ret)
+bool diff_get_session_difference(const struct diff *d, size_t i, struct diff_fact *ret)
 {
     const struct source_info *a = source_info(d->side[DIFF_A].source);
     const struct source_info *b = source_info(d->side[DIFF_B].source);

@@ -5,9 +5,10 @@
  *         diff_compare_row(d, i, on_difference, ctx, &look);
  *     diff_close(d);
  *
- * Steps     diff_create() and repeated diff_load_step() do the work of diff_open() in steps of some
- *           milliseconds, if the source reads quickly. The last step aligns the calls: for 20,000
- *           calls on each side, it takes 3 ms if all are equal, 26 ms if all differ.
+ * Steps     diff_create() and repeated diff_load_or_align_calls() do the work of diff_open() in
+ *           steps of some milliseconds, if the source reads quickly. The last step aligns the
+ *           calls: for 20,000 calls on each side, it takes 3 ms if all are equal, 26 ms if all
+ *           differ.
  * Calls     the requests of the client, each with its outcome. Answered `ping` requests are left
  *           out, because their number depends on time.
  * Rows      pairs of calls (align.h), or single calls. Requests are compared in canonical form
@@ -60,7 +61,7 @@ MI_MUST int diff_open(struct diff **ret, struct source *a, struct source *b,
  * diff_error() may also be called. */
 MI_MUST int diff_create(struct diff **ret, struct source *a, struct source *b,
                         const struct diff_rules *rules);
-MI_MUST int diff_load_step(struct diff *d, bool *ret_done);
+MI_MUST int diff_load_or_align_calls(struct diff *d, bool *ret_done);
 void diff_close(struct diff *d); /* the argument may be NULL */
 const char *diff_error(struct diff *d);
 
@@ -130,6 +131,6 @@ struct diff_fact {
     bool counts;
 };
 /* Returns the facts with different values, for i = 0, 1, …; returns false after the last fact. */
-bool diff_get_different_fact(const struct diff *d, size_t i, struct diff_fact *ret);
+bool diff_get_session_difference(const struct diff *d, size_t i, struct diff_fact *ret);
 
 #endif

@@ -65,8 +65,8 @@ static struct page *find_previous_page(struct pages *p, uint32_t topic, uint64_t
     return NULL;
 }
 
-static int add_page(struct pages *p, struct compared_recording *s, uint32_t call,
-                    struct buf *scratch)
+static int add_page_of_call(struct pages *p, struct compared_recording *s, uint32_t call,
+                            struct buf *scratch)
 {
     struct rpc request, answer;
     int st = compared_recording_read_request(s, call, &request);
@@ -100,13 +100,13 @@ int pages_open(struct pages *p, struct compared_recording *s)
     for (uint32_t i = 0; st == 0 && i < s->n; i++) {
         struct diff_call c = compared_recording_get_call(s, i);
         if (c.answer != 0 && get_list_member_of_method(c.method) != NULL)
-            st = add_page(p, s, i, &scratch);
+            st = add_page_of_call(p, s, i, &scratch);
     }
     buf_close(&scratch);
     return st;
 }
 
-bool pages_has_call(const struct pages *p, uint32_t call)
+bool pages_call_read_a_page(const struct pages *p, uint32_t call)
 {
     return find_page_of_call(p, call) != NULL;
 }
@@ -149,9 +149,9 @@ static void append_list_entries(struct buf *b, struct json_value entries)
 
 /* Appends the entries of the first page `x`, and of all pages after this page. result: the result
  * of the first page. */
-static int add_all_entries(const struct pages *p, struct compared_recording *s,
-                           const struct page *x, struct json_value result, const char *list,
-                           struct buf *b)
+static int add_entries_of_all_pages(const struct pages *p, struct compared_recording *s,
+                                    const struct page *x, struct json_value result,
+                                    const char *list, struct buf *b)
 {
     append_list_entries(b, json_get(result, list));
     while (x->next != PAGES_NONE) {
@@ -183,7 +183,7 @@ int pages_append_result(const struct pages *p, struct compared_recording *s, uin
     if (b->failed)
         return MI_ENOMEM;
     if (x->first == call)
-        st = add_all_entries(p, s, x, m.result, list, b);
+        st = add_entries_of_all_pages(p, s, x, m.result, list, b);
     else
         buf_addc(b, ']');
     buf_addc(b, '}');

@@ -103,7 +103,7 @@ static int repair_or_replace_answer(struct live_session *t, int64_t id, struct s
     struct answered q = {{digits, (size_t)n}, method};
     enum finding flaw = answer_flaw_find(m, method);
     int st = answer_flaw_write_repaired_answer(m, &q, false, &t->mended, &r);
-    if (st == 0 && answer_flaw_is_final(flaw, method)) {
+    if (st == 0 && answer_flaw_is_unrepairable(flaw, method)) {
         struct buf why = {0};
         buf_printf(&why, "the server's answer is invalid: %s", finding_meaning(flaw));
         struct json_out j = json_out_to(&t->mended);
@@ -177,8 +177,8 @@ static int send_line(struct live_session *t, struct slice method)
     return st;
 }
 
-static int ask_tools_page(struct live_session *t, struct slice meta, struct slice cursor,
-                          struct rpc *ret, bool *ret_answered)
+static int request_page_of_tools(struct live_session *t, struct slice meta, struct slice cursor,
+                                 struct rpc *ret, bool *ret_answered)
 {
     buf_clear(&t->line);
     char id[24];
@@ -200,7 +200,7 @@ int live_session_request_tools(struct live_session *t, struct slice meta, struct
     int st = 0;
     *ret_answered = false;
     for (int page = 0; st == 0 && !t->knows_live_tools && page < PAGES_MAX; page++) {
-        st = ask_tools_page(t, meta, buf_slice(&cursor), ret_last, ret_answered);
+        st = request_page_of_tools(t, meta, buf_slice(&cursor), ret_last, ret_answered);
         if (st < 0 || !*ret_answered || ret_last->kind != RPC_RESULT)
             break;
         st = live_session_add_tools(t, ret_last->result, true);

@@ -94,9 +94,9 @@ static int send_unsupported_version_error(struct conversation *s, struct mock_ba
 /* Whether a request whose method has this prefix was recorded. */
 static bool recording_has_method(const struct conversation *s, const char *prefix)
 {
-    for (uint32_t i = 0; i < plan_count_topics(s->plan); i++)
-        if (plan_get_topic(s->plan, i)->first != PLAN_NONE &&
-            slice_begins(plan_get_topic(s->plan, i)->method, prefix))
+    for (uint32_t i = 0; i < plan_count_method_targets(s->plan); i++)
+        if (plan_get_method_target(s->plan, i)->first != PLAN_NONE &&
+            slice_begins(plan_get_method_target(s->plan, i)->method, prefix))
             return true;
     return false;
 }
@@ -264,7 +264,7 @@ int mock_answer_unrecorded_request(struct conversation *s, struct mock_batch *ba
 int mock_send_no_answer_error(struct conversation *s, struct playback *p)
 {
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
-    const struct plan_topic *t = plan_get_topic(s->plan, x->topic);
+    const struct plan_topic *t = plan_get_method_target(s->plan, x->topic);
     struct miss f = {.kind = MISS_NO_ANSWER,
                      .method = t->method,
                      .target = t->target,

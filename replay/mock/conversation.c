@@ -136,14 +136,14 @@ static const struct fault *find_request_fault(struct conversation *s, const stru
     if (s->faults->n == 0)
         return NULL;
     struct rpc_name name = rpc_name(live, &s->key);
-    return faults_find(s->faults, name.method, name.target);
+    return faults_find_for_request(s->faults, name.method, name.target);
 }
 
 /* Reads the recording up to the outcome of the exchange. Does nothing if the request may stay
  * pending forever. */
 static int load_exchange_outcome(struct conversation *s, uint32_t x)
 {
-    bool patient = (plan_get_topic(s->plan, plan_get_exchange(s->plan, x)->topic)->flags &
+    bool patient = (plan_get_method_target(s->plan, plan_get_exchange(s->plan, x)->topic)->flags &
                     METHOD_PATIENT) != 0;
     while (!plan_exchange_is_settled(s->plan, x) && !patient) {
         int st = conversation_load_next_messages(s);
@@ -227,7 +227,7 @@ static int conversation_cancel_request(struct conversation *s, const struct rpc 
 {
     struct playback *p = playback_find_by_request_id(s, live->request_id);
     if (p == NULL ||
-        (plan_get_topic(s->plan, plan_get_exchange(s->plan, p->exchange)->topic)->flags &
+        (plan_get_method_target(s->plan, plan_get_exchange(s->plan, p->exchange)->topic)->flags &
          METHOD_UNCANCELLED) != 0)
         return 0;
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
@@ -328,7 +328,7 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
     if (st == 0 && q.answer != 0)
         st = playback_send_earlier_messages(s, q.answer, q.answered_us);
     if (st == 0)
-        st = playback_wake_all_playbacks(s);
+        st = playback_wake_held_playbacks(s);
     if (st == 0 && p != NULL) {
         p->questions--;
         if (q.answer != 0)
@@ -455,7 +455,7 @@ int conversation_handle_client_hangup(struct conversation *s, int64_t now_us)
     s->now_us = now_us;
     s->hung_up = true;
     s->pace.speed = 0;
-    int st = playback_wake_all(s);
+    int st = playback_schedule_all_now(s);
     return st < 0 ? st : run_playbacks_up_to_now(s);
 }
 

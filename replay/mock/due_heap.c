@@ -15,7 +15,7 @@ static bool due_heap_is_earlier(const struct due *a, const struct due *b)
     return a->at_us != b->at_us ? a->at_us < b->at_us : a->order < b->order;
 }
 
-static void due_heap_set_slot(struct due_heap *h, size_t i, struct due *d)
+static void due_heap_put_at_index(struct due_heap *h, size_t i, struct due *d)
 {
     h->list[i] = d;
     d->place = i + 1;
@@ -24,8 +24,8 @@ static void due_heap_set_slot(struct due_heap *h, size_t i, struct due *d)
 static void due_heap_sift_up(struct due_heap *h, size_t i, struct due *d)
 {
     for (; i > 0 && due_heap_is_earlier(d, h->list[(i - 1) / 2]); i = (i - 1) / 2)
-        due_heap_set_slot(h, i, h->list[(i - 1) / 2]);
-    due_heap_set_slot(h, i, d);
+        due_heap_put_at_index(h, i, h->list[(i - 1) / 2]);
+    due_heap_put_at_index(h, i, d);
 }
 
 static void due_heap_sift_down(struct due_heap *h, size_t i, struct due *d)
@@ -38,10 +38,10 @@ static void due_heap_sift_down(struct due_heap *h, size_t i, struct due *d)
             child++;
         if (!due_heap_is_earlier(h->list[child], d))
             break;
-        due_heap_set_slot(h, i, h->list[child]);
+        due_heap_put_at_index(h, i, h->list[child]);
         i = child;
     }
-    due_heap_set_slot(h, i, d);
+    due_heap_put_at_index(h, i, d);
 }
 
 int due_heap_set_time(struct due_heap *h, struct due *d, int64_t at_us)

@@ -66,7 +66,7 @@ static int read_fault_kind(struct fault *f, const char *kind, struct buf *error)
 }
 
 /* Removes `#N` from the end of the text; only digits may follow the `#`. */
-static void parse_and_cut_fault_number(struct fault *f, char *text)
+static void parse_and_cut_occurrence_number(struct fault *f, char *text)
 {
     char *hash = strrchr(text, '#');
     if (hash == NULL || !isdigit((unsigned char)hash[1]))
@@ -95,7 +95,7 @@ static int read_fault(struct fault *f, struct buf *error)
     }
     *at = '\0';
     f->method = at + 1;
-    parse_and_cut_fault_number(f, f->method);
+    parse_and_cut_occurrence_number(f, f->method);
     char *colon = strchr(f->method, ':');
     if (colon != NULL) {
         *colon = '\0';
@@ -161,7 +161,8 @@ static bool fault_matches_request(const char *pattern, struct slice text)
     return yes;
 }
 
-const struct fault *faults_find(struct faults *f, struct slice method, struct slice target)
+const struct fault *faults_find_for_request(struct faults *f, struct slice method,
+                                            struct slice target)
 {
     const struct fault *found = NULL;
     for (size_t i = 0; i < f->n; i++) {

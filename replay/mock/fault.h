@@ -56,7 +56,8 @@ struct faults {
 MI_MUST int faults_add(struct faults *f, const char *text, struct buf *error);
 void faults_close(struct faults *f);
 /* Counts the request, and returns its fault, or NULL. */
-const struct fault *faults_find(struct faults *f, struct slice method, struct slice target);
+const struct fault *faults_find_for_request(struct faults *f, struct slice method,
+                                            struct slice target);
 /* Iterates over the faults that were never injected: appends the text of the next such fault. *at
  * starts at 0. Returns false if there are no more such faults. */
 bool faults_append_next_unused_fault(const struct faults *f, size_t *at, struct buf *b);

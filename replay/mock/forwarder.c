@@ -267,7 +267,7 @@ static int forwarder_send_client_cancellation(struct conversation *s, const stru
     if (live->request_id.type != JSON_NUMBER && live->request_id.type != JSON_STRING)
         return 0;
     buf_clear(&s->key);
-    rpc_id_key(&s->key, live->request_id);
+    rpc_id_append_key(&s->key, live->request_id);
     struct forwarder_request *p = f->pending;
     while (p != NULL && !slice_eq(p->key, buf_slice(&s->key)))
         p = p->next;

@@ -35,7 +35,7 @@ struct forwarder_callbacks {
     /* Called for a message between the client and the live server, which is sanitized with the
      * rules of the recording. May be NULL. 0 or MI_ENOMEM. */
     int (*keep)(void *ctx, bool from_client, struct slice message, int64_t now_us);
-    /* Appends how the server ended, as live_append_end_text() does. */
+    /* Appends how the server ended, as live_append_server_end_reason() does. */
     void (*end_text)(void *ctx, struct buf *b);
 };
 

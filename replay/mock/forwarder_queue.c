@@ -72,7 +72,7 @@ struct forwarder_request *forwarder_add_request_to_list(struct conversation *s,
         return NULL;
     struct rpc_name name = rpc_name(&stored, &f->out);
     buf_clear(&s->key);
-    rpc_id_key(&s->key, live->id);
+    rpc_id_append_key(&s->key, live->id);
     struct forwarder_request *p = NULL;
     if (!s->key.failed && !f->out.failed)
         p = calloc(1, sizeof *p + id.n + s->key.n + name.method.n + name.target.n);

@@ -27,7 +27,7 @@ int mock_tools_remove_hidden(struct conversation *s, const struct playback *p)
     struct tool_cut cut;
     struct rpc m;
     const struct plan_topic *topic =
-        plan_get_topic(s->plan, plan_get_exchange(s->plan, p->exchange)->topic);
+        plan_get_method_target(s->plan, plan_get_exchange(s->plan, p->exchange)->topic);
     struct slice all = buf_slice(&s->body);
     if (!tool_rule_exists(&s->tools) || !slice_is(topic->method, "tools/list") ||
         rpc_read(all, &m) < 0 || m.kind != RPC_RESULT)
@@ -37,7 +37,7 @@ int mock_tools_remove_hidden(struct conversation *s, const struct playback *p)
         struct buf seen = {0};
         size_t n = changes_compute_changed_size(&c, all);
         if (buf_reserve(&seen, n)) {
-            changes_write_changed_text(&c, all, seen.p);
+            changes_apply_to_text(&c, all, seen.p);
             seen.n = n;
             buf_close(&s->body);
             s->body = seen;

@@ -49,7 +49,7 @@ static void live_side_on_fd_ready(struct ev_loop *loop, ev_io *w, int revents)
     live_side_read_lines_and_notify(w->data);
 }
 
-static void live_side_on_wait_timer(struct ev_loop *loop, ev_timer *w, int revents)
+static void live_side_on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     /* Stop the timer here: live_side_update_watchers() starts it again, perhaps with a longer
@@ -108,7 +108,7 @@ static int live_side_start_server(void *ctx)
     if (st == MI_EIO)
         log_error("%s", buf_str(&error));
     if (st == 0)
-        live_allow_proxy_exit_time(l->live);
+        live_wait_longer_for_proxy_exit(l->live);
     buf_close(&error);
     return st;
 }
@@ -120,7 +120,7 @@ static int live_side_send(void *ctx, struct slice line)
 
 static void live_side_append_end_text(void *ctx, struct buf *b)
 {
-    live_append_end_text(((struct live_side *)ctx)->live, b);
+    live_append_server_end_reason(((struct live_side *)ctx)->live, b);
 }
 
 static int live_side_record_message(void *ctx, bool from_client, struct slice message,
@@ -140,7 +140,7 @@ int live_side_open(struct live_side *l, const struct live_side_config *cfg, stru
         .cfg = cfg, .loop = loop, .on_line = on_line, .on_turn = on_turn, .ctx = ctx};
     ev_init(&l->read_watch, live_side_on_fd_ready);
     ev_init(&l->write_watch, live_side_on_fd_ready);
-    ev_init(&l->wait_timer, live_side_on_wait_timer);
+    ev_init(&l->wait_timer, live_side_on_timeout);
     l->read_watch.data = l->write_watch.data = l->wait_timer.data = l;
     return cfg->argv != NULL ? forwarder_open(&l->forwarder, &cfg->rules, &calls, l) : 0;
 }

@@ -74,7 +74,7 @@ static int find_request_group(struct match *m, bool all, struct plan_group **ret
 {
     uint64_t hash = canon_hash_text(buf_slice(&m->key));
     for (;;) {
-        struct plan_group *g = plan_find_group(m->plan, hash);
+        struct plan_group *g = plan_find_equal_requests(m->plan, hash);
         while (g != NULL && g->next != PLAN_NONE &&
                plan_get_exchange(m->plan, g->next)->times_requested > 0)
             g->next = plan_get_exchange(m->plan, g->next)->next_same;
@@ -92,8 +92,8 @@ static enum miss_kind explain_no_match(struct match *m, const struct rpc *r)
 {
     bool method = false, target = false;
     struct rpc_name name = rpc_name(r, &m->other);
-    for (uint32_t i = 0; i < plan_count_topics(m->plan) && !target; i++) {
-        const struct plan_topic *t = plan_get_topic(m->plan, i);
+    for (uint32_t i = 0; i < plan_count_method_targets(m->plan) && !target; i++) {
+        const struct plan_topic *t = plan_get_method_target(m->plan, i);
         if (t->first == PLAN_NONE || !slice_eq(t->method, name.method))
             continue;
         method = true;
@@ -155,7 +155,7 @@ static int find_next_expected_request(struct match *m, uint32_t *ret)
         }
         *ret = m->expected;
         if (!requests_may_repeat_in_any_order(
-                plan_get_topic(m->plan, plan_get_exchange(m->plan, m->expected)->topic)))
+                plan_get_method_target(m->plan, plan_get_exchange(m->plan, m->expected)->topic)))
             return 0;
     }
 }
@@ -183,7 +183,7 @@ static int find_exchange_in_order(struct match *m, const struct rpc *r, uint32_t
     /* If the request is the expected request with other parameters, expect the next recorded
      * request from now on. */
     const struct plan_topic *t =
-        plan_get_topic(m->plan, plan_get_exchange(m->plan, expected)->topic);
+        plan_get_method_target(m->plan, plan_get_exchange(m->plan, expected)->topic);
     struct rpc_name name = rpc_name(r, &m->other);
     if (slice_eq(t->method, name.method) && slice_eq(t->target, name.target))
         m->expected++;
@@ -247,15 +247,16 @@ static int find_nearest_request(struct match *m, const struct rpc *request, stru
     uint32_t topic = plan_find_method_and_target(m->plan, method, target);
     size_t tried = 0;
     *n = (struct nearest){.m = m, .request = request, .exchange = PLAN_NONE};
-    for (uint32_t i = topic != PLAN_NONE ? plan_get_topic(m->plan, topic)->first : PLAN_NONE;
+    for (uint32_t i = topic != PLAN_NONE ? plan_get_method_target(m->plan, topic)->first
+                                         : PLAN_NONE;
          i != PLAN_NONE && tried < NEAR_MAX;
          i = plan_get_exchange(m->plan, i)->next_topic, tried++) {
         int st = compare_with_nearest_request(n, i);
         if (st < 0)
             return st;
     }
-    for (uint32_t i = 0; n->exchange == PLAN_NONE && i < plan_count_topics(m->plan); i++) {
-        const struct plan_topic *t = plan_get_topic(m->plan, i);
+    for (uint32_t i = 0; n->exchange == PLAN_NONE && i < plan_count_method_targets(m->plan); i++) {
+        const struct plan_topic *t = plan_get_method_target(m->plan, i);
         if (t->first == PLAN_NONE || !slice_eq(t->method, method) || tried++ >= NEAR_MAX)
             continue;
         int st = compare_with_nearest_request(n, t->first);
@@ -279,7 +280,8 @@ struct listing {
     struct place texts[MISS_DIFFERENCES_MAX][3];
 };
 
-static struct place match_add_value(struct match *m, struct slice pointer, struct slice value)
+static struct place match_add_sanitized_value(struct match *m, struct slice pointer,
+                                              struct slice value)
 {
     struct place p = {.at = m->near.n, .there = value.p != NULL};
     if (p.there && sanitize_value(&m->near, pointer, value) < 0)
@@ -288,7 +290,7 @@ static struct place match_add_value(struct match *m, struct slice pointer, struc
     return p;
 }
 
-static struct slice match_get_text_at_place(const struct match *m, struct place p)
+static struct slice match_get_text_of_nearest(const struct match *m, struct place p)
 {
     if (!p.there || m->near.failed)
         return (struct slice){0};
@@ -303,8 +305,8 @@ static bool match_add_difference(void *ctx, const struct canon_difference *d)
         struct place *texts = l->texts[f->differences];
         texts[0] = (struct place){l->m->near.n, d->pointer.n, true};
         buf_slice_add(&l->m->near, d->pointer);
-        texts[1] = match_add_value(l->m, d->pointer, d->ours);
-        texts[2] = match_add_value(l->m, d->pointer, d->theirs);
+        texts[1] = match_add_sanitized_value(l->m, d->pointer, d->ours);
+        texts[2] = match_add_sanitized_value(l->m, d->pointer, d->theirs);
     }
     f->differences++;
     return f->differences < 100;
@@ -347,9 +349,9 @@ int match_explain_miss(struct match *m, const struct rpc *request, struct miss *
     struct listing l = {.m = m, .f = f};
     (void)canon_find_differences(&recorded, request, m->rules, match_add_difference, &l);
     for (size_t i = 0; i < size_min(f->differences, MISS_DIFFERENCES_MAX); i++)
-        f->difference[i] = (struct miss_difference){match_get_text_at_place(m, l.texts[i][0]),
-                                                    match_get_text_at_place(m, l.texts[i][1]),
-                                                    match_get_text_at_place(m, l.texts[i][2])};
+        f->difference[i] = (struct miss_difference){match_get_text_of_nearest(m, l.texts[i][0]),
+                                                    match_get_text_of_nearest(m, l.texts[i][1]),
+                                                    match_get_text_of_nearest(m, l.texts[i][2])};
     buf_clear(&m->other);
     if (f->kind == MISS_EXHAUSTED)
         buf_adds(&m->other, "--repeat last");

@@ -148,7 +148,7 @@ static bool miss_is_failure(const struct miss *f)
 static void misses_add_json(struct misses *r, const struct miss *f, struct slice sentence)
 {
     struct json_out j = json_out_continue_list(&r->json);
-    json_out_whitespace(&j, "\n    ");
+    json_out_add_whitespace(&j, "\n    ");
     json_out_object(&j, NULL);
     json_out_str(&j, "kind", miss_kind_name(f->kind));
     json_out_bool(&j, "failure", miss_is_failure(f));
@@ -274,7 +274,7 @@ static void list_requests_not_sent(const struct misses_end *end, struct never_as
         l->recorded++;
         if (q.asked || !q.needed || ++l->n > NEVER_ASKED_MAX)
             continue;
-        json_out_whitespace(&j, "\n    ");
+        json_out_add_whitespace(&j, "\n    ");
         json_out_object(&j, NULL);
         json_out_uint(&j, "seq", q.seq);
         misses_write_request(&j, q.method, q.target);
@@ -282,15 +282,15 @@ static void list_requests_not_sent(const struct misses_end *end, struct never_as
     }
 }
 
-static void misses_write_number(struct json_out *j, const char *name, uint64_t n)
+static void misses_write_number_member(struct json_out *j, const char *name, uint64_t n)
 {
-    json_out_whitespace(j, "\n  ");
+    json_out_add_whitespace(j, "\n  ");
     json_out_uint(j, name, n);
 }
 
 static void misses_write_list(struct json_out *j, const char *name, const struct buf *values)
 {
-    json_out_whitespace(j, "\n  ");
+    json_out_add_whitespace(j, "\n  ");
     json_out_array(j, name);
     json_out_add_written_members(j, buf_slice(values));
     json_out_end(j);
@@ -300,15 +300,15 @@ static void misses_write_outcome(struct json_out *j, const struct misses_end *en
 {
     char began[CLOCK_TEXT_MAX];
     clock_utc_text(end->began_us, began);
-    json_out_whitespace(j, "\n  ");
+    json_out_add_whitespace(j, "\n  ");
     json_out_text(j, "recording", end->recording);
-    json_out_whitespace(j, "\n  ");
+    json_out_add_whitespace(j, "\n  ");
     json_out_str(j, "started_at", began);
-    json_out_whitespace(j, "\n  ");
+    json_out_add_whitespace(j, "\n  ");
     json_out_int(j, "duration_ms", end->lasted_us / 1000);
-    json_out_whitespace(j, "\n  ");
+    json_out_add_whitespace(j, "\n  ");
     json_out_int(j, "exit_status", end->exit_status);
-    json_out_whitespace(j, "\n  ");
+    json_out_add_whitespace(j, "\n  ");
     json_out_bool(j, "strict", end->strict);
 }
 
@@ -319,21 +319,21 @@ void misses_write_json_report(struct misses *r, const struct misses_end *end, st
     struct json_out j = json_out_to(b);
     list_requests_not_sent(end, &never);
     json_out_object(&j, NULL);
-    json_out_whitespace(&j, "\n  ");
+    json_out_add_whitespace(&j, "\n  ");
     json_out_str(&j, "format", "mcp-interposer-replay-report");
-    misses_write_number(&j, "version", 1);
+    misses_write_number_member(&j, "version", 1);
     misses_write_outcome(&j, end);
-    misses_write_number(&j, "requests", c->requests);
-    misses_write_number(&j, "matched", c->matched);
-    misses_write_number(&j, "repeated", c->repeated);
-    misses_write_number(&j, "live", c->live);
-    misses_write_number(&j, "unanswered", c->unanswered);
-    misses_write_number(&j, "missed", c->missed);
-    misses_write_number(&j, "notes", c->notes);
-    misses_write_number(&j, "faults", c->faults);
-    misses_write_number(&j, "recorded", never.recorded);
-    misses_write_number(&j, "not_asked", never.n);
-    misses_write_number(&j, "unplaced", end->unplaced);
+    misses_write_number_member(&j, "requests", c->requests);
+    misses_write_number_member(&j, "matched", c->matched);
+    misses_write_number_member(&j, "repeated", c->repeated);
+    misses_write_number_member(&j, "live", c->live);
+    misses_write_number_member(&j, "unanswered", c->unanswered);
+    misses_write_number_member(&j, "missed", c->missed);
+    misses_write_number_member(&j, "notes", c->notes);
+    misses_write_number_member(&j, "faults", c->faults);
+    misses_write_number_member(&j, "recorded", never.recorded);
+    misses_write_number_member(&j, "not_asked", never.n);
+    misses_write_number_member(&j, "unplaced", end->unplaced);
     misses_write_list(&j, "findings", &r->json);
     misses_write_list(&j, "never_asked", &never.json);
     buf_addc(b, '\n');

@@ -75,7 +75,7 @@ static void mock_server_flush(struct mock *m)
     m->full = m->full ? bytes > OUT_LOW : bytes >= OUT_HIGH;
 }
 
-static void mock_set_due_timer(struct mock *m)
+static void mock_set_message_timer(struct mock *m)
 {
     int64_t due = conversation_next_event_us(m->conversation);
     if (due == CONVERSATION_NEVER || m->full) {
@@ -89,13 +89,13 @@ static void mock_set_due_timer(struct mock *m)
 }
 
 /* Called after each event: writes the output, and ends the loop when the conversation has ended. */
-static void mock_server_after_event(struct mock *m)
+static void mock_server_update_after_event(struct mock *m)
 {
     mock_server_flush(m);
     mock_server_set_watcher(m, &m->read_watch,
                             !m->in_ended && !m->full && !live_side_output_is_full(&m->live));
     live_side_update_watchers(&m->live, m->full);
-    mock_set_due_timer(m);
+    mock_set_message_timer(m);
     bool sent = outbox_count_bytes(&m->box) == 0;
     if (sent && line_count_partial_bytes(&m->lines) == 0)
         chunk_free_spare_memory(); /* frees the memory of large messages, which are rare */
@@ -214,7 +214,7 @@ static void mock_on_live_lines_read(void *ctx, int st)
     struct mock *m = ctx;
     if (st < 0)
         mock_server_fail(m, st);
-    mock_server_after_event(m);
+    mock_server_update_after_event(m);
 }
 
 /* ---- events ---- */
@@ -223,26 +223,26 @@ static void mock_server_on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
     mock_read_available_lines(w->data);
-    mock_server_after_event(w->data);
+    mock_server_update_after_event(w->data);
 }
 
 static void mock_server_on_writable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
-    mock_server_after_event(w->data);
+    mock_server_update_after_event(w->data);
 }
 
-static void mock_on_due_timer(struct ev_loop *loop, ev_timer *w, int revents)
+static void mock_on_message_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct mock *m = w->data;
     int st = conversation_send_due_messages(m->conversation, clock_mono_us());
     if (st < 0)
         mock_server_fail(m, st);
-    mock_server_after_event(m);
+    mock_server_update_after_event(m);
 }
 
-static void mock_on_load_idle(struct ev_loop *loop, ev_idle *w, int revents)
+static void mock_on_idle_load_messages(struct ev_loop *loop, ev_idle *w, int revents)
 {
     (void)revents;
     struct mock *m = w->data;
@@ -251,7 +251,7 @@ static void mock_on_load_idle(struct ev_loop *loop, ev_idle *w, int revents)
         mock_server_fail(m, st);
     if (m->loaded || st < 0)
         ev_idle_stop(loop, w);
-    mock_server_after_event(m);
+    mock_server_update_after_event(m);
 }
 
 static void mock_stop_on_leave_timer(struct ev_loop *loop, ev_timer *w, int revents)
@@ -291,7 +291,7 @@ static bool mock_get_next_request(void *ctx, struct misses_request *ret)
         return false;
     }
     const struct plan_exchange *x = plan_get_exchange(l->plan, l->next++);
-    const struct plan_topic *t = plan_get_topic(l->plan, x->topic);
+    const struct plan_topic *t = plan_get_method_target(l->plan, x->topic);
     *ret = (struct misses_request){
         .seq = source_seq_in_session(x->place),
         .method = t->method,
@@ -379,9 +379,9 @@ static void start_watchers(struct mock *m)
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
     ev_io_init(&m->read_watch, mock_server_on_readable, m->in.fd, EV_READ);
     ev_io_init(&m->write_watch, mock_server_on_writable, m->out.fd, EV_WRITE);
-    ev_init(&m->due_timer, mock_on_due_timer);
+    ev_init(&m->due_timer, mock_on_message_timer);
     ev_timer_init(&m->leave_timer, mock_stop_on_leave_timer, LEAVE_S, 0.);
-    ev_idle_init(&m->load_watch, mock_on_load_idle);
+    ev_idle_init(&m->load_watch, mock_on_idle_load_messages);
     m->read_watch.data = m->write_watch.data = m->due_timer.data = m->load_watch.data = m;
     for (size_t i = 0; i < MI_COUNT(numbers); i++) {
         ev_signal_init(&m->signals[i], mock_server_on_signal, numbers[i]);
@@ -427,7 +427,7 @@ static int mock_server_start(struct mock *m)
     if (st < 0)
         mock_server_fail(m, st);
     else
-        mock_server_after_event(m);
+        mock_server_update_after_event(m);
     return st;
 }
 

@@ -75,7 +75,7 @@ struct playback *playback_find_by_request_id(struct conversation *s, struct json
     if (id.type != JSON_NUMBER && id.type != JSON_STRING)
         return NULL;
     buf_clear(&s->key);
-    rpc_id_key(&s->key, id);
+    rpc_id_append_key(&s->key, id);
     for (struct playback *p = s->playbacks; p != NULL; p = p->next)
         if (p->exchange != PLAN_NONE && slice_eq(p->key, buf_slice(&s->key)))
             return p;
@@ -89,7 +89,7 @@ static bool client_is_behind_recording(const struct conversation *s, const struc
     return step->behind > 0 && s->reached < step->place - step->behind;
 }
 
-int playback_wake_all_playbacks(struct conversation *s)
+int playback_wake_held_playbacks(struct conversation *s)
 {
     for (struct playback *p = s->playbacks; p != NULL && s->held_n > 0; p = p->next) {
         if (!p->held)
@@ -116,7 +116,7 @@ static int advance_position_in_recording(struct conversation *s, uint64_t place,
         return 0;
     s->reached = place;
     s->reached_mark = (struct pace_mark){s->now_us, t_us};
-    return playback_wake_all_playbacks(s);
+    return playback_wake_held_playbacks(s);
 }
 
 /* Returns the step that the playback sends next; PLAN_NONE: no more steps are known. */
@@ -177,7 +177,7 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
     struct json_value token = json_get(live->meta, "progressToken");
     bool has_token = token.type == JSON_NUMBER || token.type == JSON_STRING;
     buf_clear(&s->key);
-    rpc_id_key(&s->key, live->id);
+    rpc_id_append_key(&s->key, live->id);
     struct playback *p =
         s->key.failed ? NULL
                       : make_playback(s, live->id.text, has_token ? token.text : (struct slice){0},
@@ -188,8 +188,8 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
     p->list = (struct plan_anchor){ANCHOR_REQUEST, exchange};
     p->again = again;
     p->no_log = rpc_is_modern(live) && json_get(live->meta, META_LOG_LEVEL).type == JSON_NONE;
-    p->stream = (plan_get_topic(s->plan, x->topic)->flags & METHOD_LISTENS) != 0;
-    p->patient = (plan_get_topic(s->plan, x->topic)->flags & METHOD_PATIENT) != 0;
+    p->stream = (plan_get_method_target(s->plan, x->topic)->flags & METHOD_LISTENS) != 0;
+    p->patient = (plan_get_method_target(s->plan, x->topic)->flags & METHOD_PATIENT) != 0;
     p->fault = fault;
     p->batch = batch;
     if (batch != NULL)
@@ -245,7 +245,7 @@ static int playback_wait_until_woken(struct conversation *s, struct playback *p)
  * the recorded client waited, or at once if the live client has closed its side. Exception: sends
  * nothing if the live client has closed its side, and the recorded client cancelled the request or
  * left: the live client may do the same. */
-static int playback_give_error_when_due(struct conversation *s, struct playback *p)
+static int playback_send_delayed_error(struct conversation *s, struct playback *p)
 {
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
     bool cancelled = x->outcome == PLAN_CANCELLED || x->lsp_cancelled != 0;
@@ -274,7 +274,7 @@ static int playback_handle_list_end(struct conversation *s, struct playback *p)
     }
     if (p->patient || !plan_exchange_is_settled(s->plan, p->exchange))
         return playback_wait_until_woken(s, p);
-    return playback_give_error_when_due(s, p);
+    return playback_send_delayed_error(s, p);
 }
 
 /* Lets the playback wait for the client, at most until until_us. */
@@ -289,8 +289,8 @@ static int playback_wait_for_client_until(struct conversation *s, struct playbac
 /* Whether the client has not yet answered a question that was asked during the exchange and that
  * the recorded client answered before this step. The recording does not say which of several
  * concurrent requests caused the question. */
-static bool client_owes_answer(const struct conversation *s, const struct playback *p,
-                               const struct plan_step *step)
+static bool client_has_unanswered_question(const struct conversation *s, const struct playback *p,
+                                           const struct plan_step *step)
 {
     uint64_t began = plan_get_exchange(s->plan, p->exchange)->place;
     for (const struct question *q = s->questions; q != NULL; q = q->next) {
@@ -329,7 +329,7 @@ static int playback_send_answer_in_order(struct conversation *s, struct playback
 {
     if (s->catching_up)
         return due_heap_set_time(&s->heap, &p->due, s->now_us);
-    if (!p->again && !s->hung_up && client_owes_answer(s, p, step)) {
+    if (!p->again && !s->hung_up && client_has_unanswered_question(s, p, step)) {
         if (p->owed_until_us == 0)
             p->owed_until_us = s->now_us + PACE_OPEN_MAX_US;
         if (p->owed_until_us > s->now_us)
@@ -352,7 +352,7 @@ static bool step_ends_subscription(const struct conversation *s, const struct pl
 {
     bool end = step->kind == PLAN_ANSWER || step->kind == PLAN_UNLISTEN;
     return p->stream && end && !s->hung_up &&
-           plan_has_only_ends_of_streams(s->plan, step->place, ret_busy_us);
+           plan_only_stream_ends_follow(s->plan, step->place, ret_busy_us);
 }
 
 int playback_run(struct conversation *s, struct playback *p)
@@ -373,7 +373,7 @@ int playback_run(struct conversation *s, struct playback *p)
             bool lsp_cancelled = step->kind == PLAN_ANSWER && !p->stream;
             s->held_n += !p->held;
             p->held = true;
-            return lsp_cancelled ? playback_give_error_when_due(s, p)
+            return lsp_cancelled ? playback_send_delayed_error(s, p)
                                  : playback_wait_until_woken(s, p);
         }
         if (step_ends_subscription(s, p, step, &busy_us)) {
@@ -431,7 +431,7 @@ static int wake_idle_playbacks(struct conversation *s)
 
 /* Sets the time of the next step of every playback to now. Does not run the playbacks, because
  * running one playback may end others. */
-int playback_wake_all(struct conversation *s)
+int playback_schedule_all_now(struct conversation *s)
 {
     int st = 0;
     for (struct playback *p = s->playbacks; p != NULL && st == 0; p = p->next)

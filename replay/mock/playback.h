@@ -13,9 +13,9 @@ MI_MUST int playback_end_and_free(struct conversation *s, struct playback *p);
 /* Sends the steps that are due, and schedules the next step. May end the playback. */
 MI_MUST int playback_run(struct conversation *s, struct playback *p);
 /* Sets the time of the next step of every playback to now. */
-MI_MUST int playback_wake_all(struct conversation *s);
+MI_MUST int playback_schedule_all_now(struct conversation *s);
 /* For each playback that waits for the client, sets the time of its next step to now. */
-MI_MUST int playback_wake_all_playbacks(struct conversation *s);
+MI_MUST int playback_wake_held_playbacks(struct conversation *s);
 /* Call this function when the client has sent an answer or a notification. place, t_us: position
  * and time of this message in the recording. Sends the unsolicited messages that were recorded
  * earlier, and wakes playbacks that wait for the client to reach this position. */

@@ -13,7 +13,7 @@
 #define LSP_CANCEL_LOOK 4096
 
 /* Finds or adds the topic of a message. Topics of notifications have no target. */
-static int find_message_topic(struct plan *p, const struct rpc *rpc, uint32_t *ret)
+static int find_method_target_of_message(struct plan *p, const struct rpc *rpc, uint32_t *ret)
 {
     struct rpc_name name = rpc_name(rpc, &p->key);
     if (rpc->kind == RPC_NOTIFICATION)
@@ -23,7 +23,7 @@ static int find_message_topic(struct plan *p, const struct rpc *rpc, uint32_t *r
 }
 
 /* Adds exchange i to its topic, and makes room in p->listens if the exchange is a subscription. */
-static int add_exchange_to_topic(struct plan *p, uint32_t topic, uint32_t i)
+static int add_exchange_to_method_target(struct plan *p, uint32_t topic, uint32_t i)
 {
     struct plan_topic *t = &p->topics[topic];
     p->exchanges[i].topic = topic;
@@ -41,7 +41,7 @@ static int add_exchange_to_topic(struct plan *p, uint32_t topic, uint32_t i)
 int plan_add_client_request(struct plan *p, const struct source_message *m, const struct rpc *rpc)
 {
     uint32_t topic, i = p->exchanges_n;
-    int st = find_message_topic(p, rpc, &topic);
+    int st = find_method_target_of_message(p, rpc, &topic);
     if (st == 0)
         st = PLAN_ROOM(p, exchanges);
     if (st < 0)
@@ -62,7 +62,7 @@ int plan_add_client_request(struct plan *p, const struct source_message *m, cons
         .status = CALL_OPEN,
     };
     p->exchanges_n++;
-    st = add_exchange_to_topic(p, topic, i);
+    st = add_exchange_to_method_target(p, topic, i);
     if (st < 0)
         return st;
     if (plan_exchange_is_subscription(p, i))
@@ -120,7 +120,7 @@ int plan_add_client_notification(struct plan *p, const struct source_message *m,
         plan_add_client_cancel(p, m);
     else if (rpc_method_is(rpc, "$/cancelRequest"))
         plan_add_client_lsp_cancel(p, m, rpc);
-    int st = find_message_topic(p, rpc, &topic);
+    int st = find_method_target_of_message(p, rpc, &topic);
     if (st == 0)
         st = PLAN_ROOM(p, notifications);
     if (st < 0)
@@ -142,7 +142,7 @@ int plan_add_client_notification(struct plan *p, const struct source_message *m,
 
 /* Returns the hash of the task that the client's answer creates (revision 2025-11-25), which the
  * server then polls; 0: no task. */
-static uint64_t hash_task_of_answer(struct plan *p, struct slice body)
+static uint64_t hash_task_created_by_answer(struct plan *p, struct slice body)
 {
     struct rpc rpc;
     if (body.p == NULL || memmem(body.p, body.n, "taskId", 6) == NULL || rpc_read(body, &rpc) < 0)
@@ -159,7 +159,7 @@ int plan_add_client_answer(struct plan *p, const struct source_message *m, struc
     }
     p->questions[i].answer = m->place;
     p->questions[i].answered_us = m->t_us;
-    uint64_t task = hash_task_of_answer(p, body);
+    uint64_t task = hash_task_created_by_answer(p, body);
     plan_handle_answered_question(p, i, task != 0);
     plan_set_task_cause_to_answer(p, p->questions[i].owner, i, m->place);
     plan_add_event(p, m->place, (struct plan_anchor){ANCHOR_CLIENT_ANSWER, i},

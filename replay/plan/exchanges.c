@@ -97,7 +97,7 @@ int plan_finish(struct plan *p, bool server_ended)
     if (p->last.kind == ANCHOR_REQUEST && p->exchanges[p->last.i].outcome == PLAN_PENDING)
         plan_append_step_to_exchange(p, p->last.i, step);
     else
-        plan_append_step(p, plan_get_steps_after_anchor(p, p->last_quiet), step);
+        plan_append_step(p, plan_get_steps_after_event(p, p->last_quiet), step);
     return 0;
 }
 
@@ -106,7 +106,7 @@ bool plan_is_finished(const struct plan *p)
     return p->finished;
 }
 
-bool plan_has_only_ends_of_streams(const struct plan *p, uint64_t place, int64_t *ret_busy_us)
+bool plan_only_stream_ends_follow(const struct plan *p, uint64_t place, int64_t *ret_busy_us)
 {
     *ret_busy_us = p->busy_us;
     return place > p->busy && !p->server_ended;
@@ -137,12 +137,12 @@ const struct plan_question *plan_get_question(const struct plan *p, uint32_t i)
     return &p->questions[i];
 }
 
-const struct plan_topic *plan_get_topic(const struct plan *p, uint32_t i)
+const struct plan_topic *plan_get_method_target(const struct plan *p, uint32_t i)
 {
     return &p->topics[i];
 }
 
-uint32_t plan_count_topics(const struct plan *p)
+uint32_t plan_count_method_targets(const struct plan *p)
 {
     return p->topics_n;
 }
@@ -154,7 +154,7 @@ bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange)
 
 const struct plan_list *plan_get_step_list(struct plan *p, struct plan_anchor a)
 {
-    return plan_get_steps_after_anchor(p, a);
+    return plan_get_steps_after_event(p, a);
 }
 
 uint32_t plan_use_next_notification(struct plan *p, struct slice method)

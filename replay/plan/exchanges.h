@@ -186,13 +186,13 @@ uint32_t plan_count_steps(const struct plan *p);
 struct plan_exchange *plan_get_exchange(struct plan *p, uint32_t i);
 const struct plan_step *plan_get_step(const struct plan *p, uint32_t i);
 const struct plan_question *plan_get_question(const struct plan *p, uint32_t i);
-const struct plan_topic *plan_get_topic(const struct plan *p, uint32_t i);
-uint32_t plan_count_topics(const struct plan *p);
+const struct plan_topic *plan_get_method_target(const struct plan *p, uint32_t i);
+uint32_t plan_count_method_targets(const struct plan *p);
 uint32_t plan_find_method_and_target(const struct plan *p, struct slice method,
                                      struct slice target);
 /* Returns the group of requests whose canonical form has this hash; NULL if there is none so
  * far. */
-struct plan_group *plan_find_group(struct plan *p, uint64_t hash);
+struct plan_group *plan_find_equal_requests(struct plan *p, uint64_t hash);
 /* Whether the list inside the exchange is complete: the outcome is known, or there are no more
  * messages. */
 bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange);
@@ -204,7 +204,7 @@ bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a);
  * client leaves. If so, it is not known whether the client left before or after these ends. The
  * result is final when the plan is finished. *ret_busy_us: time of the last message that does not
  * end a subscription. */
-bool plan_has_only_ends_of_streams(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
+bool plan_only_stream_ends_follow(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
 /* Returns the next recorded notification of this method, and marks it as used; PLAN_NONE if there
  * is none so far. */
 uint32_t plan_use_next_notification(struct plan *p, struct slice method);

@@ -33,8 +33,8 @@ static bool method_is_read_only(struct slice method)
 /* ---- topics ---- */
 
 /* Returns the map key of the topic, even if the topic does not exist yet. A key is never 0. */
-static uint64_t compute_topic_map_key(const struct plan *p, struct slice method,
-                                      struct slice target, uint32_t *ret)
+static uint64_t compute_method_target_key(const struct plan *p, struct slice method,
+                                          struct slice target, uint32_t *ret)
 {
     uint64_t h = rpc_id_hash(method) * 31 + rpc_id_hash(target);
     h = h != 0 ? h : 1;
@@ -50,14 +50,14 @@ static uint64_t compute_topic_map_key(const struct plan *p, struct slice method,
 uint32_t plan_find_method_and_target(const struct plan *p, struct slice method, struct slice target)
 {
     uint32_t i;
-    (void)compute_topic_map_key(p, method, target, &i);
+    (void)compute_method_target_key(p, method, target, &i);
     return i;
 }
 
 int plan_find_or_add_method_target(struct plan *p, struct slice method, struct slice target,
                                    uint32_t *ret)
 {
-    uint64_t key = compute_topic_map_key(p, method, target, ret);
+    uint64_t key = compute_method_target_key(p, method, target, ret);
     if (*ret != PLAN_NONE)
         return 0;
     int st = PLAN_ROOM(p, topics);
@@ -112,7 +112,7 @@ bool plan_method_needs_no_reaction(struct slice method)
 
 /* ---- groups ---- */
 
-struct plan_group *plan_find_group(struct plan *p, uint64_t hash)
+struct plan_group *plan_find_equal_requests(struct plan *p, uint64_t hash)
 {
     const uint32_t *i = map_get(&p->group_map, hash);
     return i != NULL ? &p->groups[*i] : NULL;
@@ -120,7 +120,7 @@ struct plan_group *plan_find_group(struct plan *p, uint64_t hash)
 
 int plan_add_to_group(struct plan *p, uint64_t hash, uint32_t exchange)
 {
-    struct plan_group *g = plan_find_group(p, hash);
+    struct plan_group *g = plan_find_equal_requests(p, hash);
     if (g != NULL) {
         p->exchanges[g->last].next_same = exchange;
         g->last = exchange;
@@ -178,7 +178,7 @@ uint64_t plan_hash_id(struct plan *p, struct json_value id)
     if (id.type != JSON_NUMBER && id.type != JSON_STRING)
         return 0;
     buf_clear(&p->key);
-    rpc_id_key(&p->key, id);
+    rpc_id_append_key(&p->key, id);
     return canon_hash_text(buf_slice(&p->key));
 }
 

@@ -32,7 +32,7 @@ void plan_append_step_to_exchange(struct plan *p, uint32_t exchange, uint32_t st
     plan_append_step(p, &x->inside, step);
 }
 
-void plan_insert_inside_exchange(struct plan *p, uint32_t exchange, uint32_t step)
+void plan_insert_step_in_exchange(struct plan *p, uint32_t exchange, uint32_t step)
 {
     struct plan_exchange *x = &p->exchanges[exchange];
     struct plan_step *s = &p->steps[step];
@@ -52,7 +52,7 @@ void plan_insert_inside_exchange(struct plan *p, uint32_t exchange, uint32_t ste
         x->inside.last = step;
 }
 
-struct plan_list *plan_get_steps_after_anchor(struct plan *p, struct plan_anchor a)
+struct plan_list *plan_get_steps_after_event(struct plan *p, struct plan_anchor a)
 {
     switch (a.kind) {
     case ANCHOR_REQUEST:
@@ -84,7 +84,7 @@ void plan_add_event(struct plan *p, uint64_t place, struct plan_anchor event, bo
         p->cause_quiet = event;
 }
 
-static bool anchors_are_equal(struct plan_anchor a, struct plan_anchor b)
+static bool anchor_events_are_equal(struct plan_anchor a, struct plan_anchor b)
 {
     return a.kind == b.kind && (a.kind == ANCHOR_START || a.i == b.i);
 }
@@ -106,13 +106,13 @@ struct plan_task plan_find_task_cause(const struct plan *p, uint32_t task)
     return t;
 }
 
-static bool anchor_is_cause_of_task(const struct plan *p, struct plan_anchor a)
+static bool event_is_cause_of_task(const struct plan *p, struct plan_anchor a)
 {
     uint32_t x = a.kind == ANCHOR_OUTCOME         ? a.i
                  : a.kind == ANCHOR_CLIENT_ANSWER ? p->questions[a.i].owner
                                                   : PLAN_NONE;
     uint32_t task = x != PLAN_NONE ? p->exchanges[x].task : PLAN_NONE;
-    return task != PLAN_NONE && anchors_are_equal(a, plan_find_task_cause(p, task).cause);
+    return task != PLAN_NONE && anchor_events_are_equal(a, plan_find_task_cause(p, task).cause);
 }
 
 /* The list after an event may grow only if the event is one of these:
@@ -125,8 +125,8 @@ bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a)
 {
     if (p->finished)
         return false;
-    return anchors_are_equal(a, p->cause) || anchors_are_equal(a, p->cause_quiet) ||
-           anchors_are_equal(a, p->last_quiet) || anchor_is_cause_of_task(p, a) ||
+    return anchor_events_are_equal(a, p->cause) || anchor_events_are_equal(a, p->cause_quiet) ||
+           anchor_events_are_equal(a, p->last_quiet) || event_is_cause_of_task(p, a) ||
            (a.kind == ANCHOR_OUTCOME && p->exchanges[a.i].token_hash != 0);
 }
 
@@ -137,11 +137,11 @@ static void append_step_after_cause(struct plan *p, struct plan_anchor cause, ui
     struct plan_step *s = &p->steps[step];
     if (p->reached > cause_place && s->place - p->reached < PLAN_NONE)
         s->after = (uint32_t)(s->place - p->reached);
-    plan_append_step(p, plan_get_steps_after_anchor(p, cause), step);
+    plan_append_step(p, plan_get_steps_after_event(p, cause), step);
 }
 
-void plan_insert_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
-                             uint32_t step)
+void plan_insert_step_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
+                                  uint32_t step)
 {
     uint32_t inside = PLAN_NONE;
     if (cause.kind == ANCHOR_REQUEST)
@@ -172,7 +172,7 @@ void plan_place_notification(struct plan *p, uint32_t step, bool log)
     if (active != PLAN_NONE)
         plan_append_step_to_exchange(p, active, step);
     else
-        plan_insert_after_cause(p, p->cause, p->cause_place, step);
+        plan_insert_step_after_cause(p, p->cause, p->cause_place, step);
 }
 
 /* ---- questions ---- */
@@ -274,7 +274,7 @@ static void place_questions_before_answer(struct plan *p, uint32_t exchange)
             continue;
         }
         q->owner = exchange;
-        plan_insert_inside_exchange(p, exchange, q->step);
+        plan_insert_step_in_exchange(p, exchange, q->step);
         if (q->answer != 0)
             make_steps_wait_for_answer(p, q);
     }

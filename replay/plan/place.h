@@ -9,15 +9,15 @@ MI_MUST int plan_copy_step(struct plan *p, const struct plan_step *step, uint32_
 void plan_append_step(struct plan *p, struct plan_list *list, uint32_t step);
 void plan_append_step_to_exchange(struct plan *p, uint32_t exchange, uint32_t step);
 /* Inserts a step among the steps inside the exchange, which are sorted by position. */
-void plan_insert_inside_exchange(struct plan *p, uint32_t exchange, uint32_t step);
-struct plan_list *plan_get_steps_after_anchor(struct plan *p, struct plan_anchor a);
+void plan_insert_step_in_exchange(struct plan *p, uint32_t exchange, uint32_t step);
+struct plan_list *plan_get_steps_after_event(struct plan *p, struct plan_anchor a);
 /* Adds an event. causes: whether the event may have caused later unsolicited messages; if true,
  * these are added to the list that follows the event. */
 void plan_add_event(struct plan *p, uint64_t place, struct plan_anchor event, bool causes);
 /* Adds the notification `step` to the list of its cause: inside the exchange if the exchange is
  * pending, otherwise after the event `cause`. */
-void plan_insert_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
-                             uint32_t step);
+void plan_insert_step_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
+                                  uint32_t step);
 /* Adds a notification of unknown cause to a list. log: it is a log message, which even a request
  * that only reads may cause. */
 void plan_place_notification(struct plan *p, uint32_t step, bool log);

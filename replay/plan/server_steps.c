@@ -169,9 +169,9 @@ int plan_add_server_notification(struct plan *p, const struct source_message *m,
         plan_append_step_to_exchange(p, result, step);
     } else if (task != PLAN_NONE) {
         struct plan_task t = plan_find_task_cause(p, task);
-        plan_insert_after_cause(p, t.cause, t.place, step);
+        plan_insert_step_after_cause(p, t.cause, t.place, step);
     } else if (hash != 0 && p->active_n > 0) {
-        return plan_add_early_message(p, hash, step);
+        return plan_add_early_task_message(p, hash, step);
     } else {
         plan_place_notification(p, step, rpc_method_is(rpc, "notifications/message"));
     }

@@ -75,7 +75,7 @@ int plan_store_new_task(struct plan *p, uint32_t exchange, struct slice answer, 
     uint32_t kept = 0;
     for (uint32_t i = 0; i < p->early_n; i++) {
         if (p->early[i].task_hash == hash)
-            plan_insert_inside_exchange(p, exchange, p->early[i].step);
+            plan_insert_step_in_exchange(p, exchange, p->early[i].step);
         else
             p->early[kept++] = p->early[i];
     }
@@ -83,7 +83,7 @@ int plan_store_new_task(struct plan *p, uint32_t exchange, struct slice answer, 
     return 0;
 }
 
-int plan_add_early_message(struct plan *p, uint64_t task_hash, uint32_t step)
+int plan_add_early_task_message(struct plan *p, uint64_t task_hash, uint32_t step)
 {
     int st = PLAN_ROOM(p, early);
     if (st == 0)
@@ -94,6 +94,6 @@ int plan_add_early_message(struct plan *p, uint64_t task_hash, uint32_t step)
 void plan_insert_early_messages(struct plan *p)
 {
     for (uint32_t i = 0; i < p->early_n; i++)
-        plan_insert_after_cause(p, p->cause, p->cause_place, p->early[i].step);
+        plan_insert_step_after_cause(p, p->cause, p->cause_place, p->early[i].step);
     p->early_n = 0;
 }

@@ -25,7 +25,7 @@ void plan_set_task_cause_to_answer(struct plan *p, uint32_t exchange, uint32_t q
 MI_MUST int plan_store_new_task(struct plan *p, uint32_t exchange, struct slice answer,
                                 uint64_t place);
 
-MI_MUST int plan_add_early_message(struct plan *p, uint64_t task_hash, uint32_t step);
+MI_MUST int plan_add_early_task_message(struct plan *p, uint64_t task_hash, uint32_t step);
 /* Adds the remaining early messages to lists of steps. No answer has named the tasks of these
  * messages. */
 void plan_insert_early_messages(struct plan *p);

@@ -89,7 +89,7 @@ static bool source_copy_body_of_row(void *ctx, const struct query_message *m)
     return false;
 }
 
-static struct part *source_get_part_of_position(struct source *s, uint64_t place)
+static struct part *source_get_session_of_position(struct source *s, uint64_t place)
 {
     return &s->part[s->parts == 2 && place >= s->part[1].place ? 1 : 0];
 }
@@ -98,7 +98,7 @@ static struct part *source_get_part_of_position(struct source *s, uint64_t place
  * order. */
 static int read_ahead_bodies(struct source *s, uint64_t place)
 {
-    struct page p = {.s = s, .part = source_get_part_of_position(s, place)};
+    struct page p = {.s = s, .part = source_get_session_of_position(s, place)};
     if (s->in_order < IN_ORDER || s->at_part < s->parts || s->next < s->rows_n)
         return 0;
     s->rows_n = 0;
@@ -111,7 +111,7 @@ static int read_ahead_bodies(struct source *s, uint64_t place)
 
 int source_read_session_body(struct source *s, uint64_t place, struct buf *b)
 {
-    const struct part *part = source_get_part_of_position(s, place);
+    const struct part *part = source_get_session_of_position(s, place);
     const struct source_row *r = source_find_row_at(s, place);
     bool near = place > s->last_body && place - s->last_body <= NEAR;
     s->in_order = near ? s->in_order + 1 : 0;
@@ -145,7 +145,7 @@ struct request_counts {
     size_t requests, discovers;
 };
 
-static bool source_on_counted_message(void *ctx, const struct query_message *m)
+static bool source_count_if_request(void *ctx, const struct query_message *m)
 {
     struct request_counts *l = ctx;
     if (m->direction != ROW_C2S || m->kind != KIND_REQUEST || m->origin != ROW_PEER)
@@ -159,7 +159,7 @@ static bool source_on_counted_message(void *ctx, const struct query_message *m)
 static int count_requests(struct query *q, int64_t session_id, struct request_counts *ret)
 {
     *ret = (struct request_counts){0};
-    return query_timeline(q, session_id, 1, PROBE_ROWS, source_on_counted_message, NULL, ret);
+    return query_timeline(q, session_id, 1, PROBE_ROWS, source_count_if_request, NULL, ret);
 }
 
 static bool source_on_server_message(void *ctx, const struct query_message *m)
@@ -190,7 +190,7 @@ struct search {
     int status;
 };
 
-static bool source_on_candidate(void *ctx, const struct query_session *s)
+static bool source_on_candidate_session(void *ctx, const struct query_session *s)
 {
     struct search *f = ctx;
     struct request_counts l;
@@ -216,7 +216,7 @@ int source_pick_session(struct query *q, const char *name, int64_t before,
                         source_running_fn running, struct query_session *ret, struct buf *error)
 {
     struct search f = {.q = q, .name = name, .before = before, .running = running};
-    int st = query_sessions(q, 0, source_on_candidate, &f);
+    int st = query_sessions(q, 0, source_on_candidate_session, &f);
     if (st == 0)
         st = f.status;
     if (st == 0 && f.found != 0)
@@ -238,8 +238,8 @@ int source_pick_session(struct query *q, const char *name, int64_t before,
     return MI_ENOENT;
 }
 
-static void add_session_part(struct source *s, const struct query_session *session, uint64_t place,
-                             bool discover_only)
+static void add_session_to_read(struct source *s, const struct query_session *session,
+                                uint64_t place, bool discover_only)
 {
     struct part *part = &s->part[s->parts++];
     *part = (struct part){
@@ -278,7 +278,7 @@ static int add_probe_session(struct source *s, struct query_session of, struct s
         if (st < 0)
             return st;
         if (l.discovers > 0 && l.requests == l.discovers) {
-            add_session_part(s, &probe, PLACE_PROBE, true);
+            add_session_to_read(s, &probe, PLACE_PROBE, true);
             return 0;
         }
     }
@@ -299,7 +299,7 @@ int source_open_session(struct source **ret, struct query *q, const struct query
         buf_slice_add(&command, session->command);
         main_part.uid = s->info.uid;
         st = command.failed ? MI_ENOMEM : add_probe_session(s, main_part, buf_slice(&command));
-        add_session_part(s, &main_part, PLACE_MAIN, false);
+        add_session_to_read(s, &main_part, PLACE_MAIN, false);
         buf_close(&command);
         if (st < 0 && st != MI_ENOMEM)
             buf_adds(error, query_error(q));

@@ -228,7 +228,7 @@ static void set_verdict_of_missing_answer(struct verify *v, bool was_sent, struc
     buf_clear(&v->reason);
     buf_adds(&v->reason, ended ? "the server " : "no answer before the deadline");
     if (ended) {
-        live_append_end_text(v->session.server, &v->reason);
+        live_append_server_end_reason(v->session.server, &v->reason);
         buf_adds(&v->reason, " before it answered");
         buf_adds(&v->reason, !was_sent || live_read_output(v->session.server) < v->session.sent
                                  ? "; this request was not read"

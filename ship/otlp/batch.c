@@ -141,7 +141,7 @@ static int batch_handle_answer(struct exporter *x, enum otlp_signal signal,
 
 /* ---- sending ---- */
 
-static int batch_send_signal(struct exporter *x, enum otlp_signal signal)
+static int batch_send_telemetry_signal(struct exporter *x, enum otlp_signal signal)
 {
     struct part *p = &x->part[signal];
     struct post_answer answer;
@@ -190,7 +190,7 @@ int batch_send(struct exporter *x)
     int st = 0;
     x->wait_ms = 0;
     for (size_t i = 0; st == 0 && i < OTLP_SIGNALS; i++)
-        st = batch_send_signal(x, (enum otlp_signal)i);
+        st = batch_send_telemetry_signal(x, (enum otlp_signal)i);
     if (st < 0)
         return st;
     for (size_t i = 0; i < OTLP_SIGNALS; i++) {

@@ -16,7 +16,7 @@ int exporter_open(struct exporter **ret, const struct target *t, struct buf *err
         return MI_ENOMEM;
     x->t = *t;
     x->durations[OTLP_SESSION].metric = OTLP_SESSION;
-    int st = url_make_base(t->url, &x->base, error);
+    int st = url_make_base_url(t->url, &x->base, error);
     if (st == 0)
         st = query_open(&x->q, unsent_get_vault_path(t->from), error);
     if (st == 0)

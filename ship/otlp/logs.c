@@ -42,7 +42,7 @@ static bool otlp_logs_on_finding_added(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
     if (slice_is(e->kind, EVENT_FINDING_ADDED) &&
-        findings_add_from_detail(&r->x->added, 0, e->detail) == MI_ENOMEM)
+        findings_add_from_event_detail(&r->x->added, 0, e->detail) == MI_ENOMEM)
         r->status = MI_ENOMEM;
     return r->status == 0;
 }
@@ -60,7 +60,7 @@ static int read_added_findings(struct reading *r)
         r->x->added.list[i].order = r->x->added.n - i;
     findings_sort(&r->x->added);
     r->has_added = st == 0;
-    return st == 0 ? r->status : lookup_check_error(r->x, st);
+    return st == 0 ? r->status : lookup_set_error_if_failed(r->x, st);
 }
 
 int logs_add_message(struct reading *r, const struct query_message *m)
@@ -109,7 +109,7 @@ static int otlp_logs_add_event_findings(struct reading *r, const struct query_ev
 {
     struct findings_added one = {0};
     struct named n = {.f = {.r = r}};
-    int st = findings_add_from_detail(&one, 0, e->detail);
+    int st = findings_add_from_event_detail(&one, 0, e->detail);
     if (st == 0) {
         n.f.names = buf_slice(&one.names);
         st = lookup_find_request(r->x, r->s->s, one.list[0].seq, otlp_logs_on_found_request, &n);

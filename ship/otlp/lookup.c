@@ -3,7 +3,7 @@
 /* number of bytes of a buffer that stay allocated after a large body was read */
 #define BODY_KEPT ((size_t)1 << 20)
 
-int lookup_check_error(struct exporter *x, int st)
+int lookup_set_error_if_failed(struct exporter *x, int st)
 {
     if (st == 0 || st == MI_ENOMEM)
         return st;
@@ -26,6 +26,6 @@ struct slice lookup_read_body(struct exporter *x, const struct query_session *s,
 int lookup_find_request(struct exporter *x, const struct query_session *s, int64_t seq,
                         query_message_fn fn, void *ctx)
 {
-    return lookup_check_error(
+    return lookup_set_error_if_failed(
         x, query_message_rows(x->q, s->id, seq, seq, QUERY_FORWARD, true, fn, ctx));
 }

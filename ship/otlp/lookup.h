@@ -16,6 +16,6 @@ MI_MUST int lookup_find_request(struct exporter *x, const struct query_session *
 struct slice lookup_read_body(struct exporter *x, const struct query_session *s,
                               const struct query_message *m, struct buf *b);
 /* Copies the sentence of an error of vault/query to x->error. 0, MI_ENOMEM or MI_ESTORE. */
-int lookup_check_error(struct exporter *x, int st);
+int lookup_set_error_if_failed(struct exporter *x, int st);
 
 #endif

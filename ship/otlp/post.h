@@ -27,7 +27,7 @@ struct post_answer {
     struct slice body;     /* the beginning of the body; valid until the next request */
 };
 
-/* base: the result of url_make_base(). MI_EINVAL: the environment is invalid; `error` has the
+/* base: the result of url_make_base_url(). MI_EINVAL: the environment is invalid; `error` has the
  * reason. */
 MI_MUST int post_new(struct post **ret, const char *base, const struct target *t,
                      struct buf *error);

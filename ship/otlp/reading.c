@@ -24,7 +24,7 @@ static bool otlp_reading_on_request(void *ctx, const struct query_message *m)
     bool answered = c->m != NULL && c->m->kind != KIND_NOTIFICATION;
     bool has_text = answered && c->m->kind == KIND_ERROR && !x->t.minimal;
     bool with_answer = answered && x->t.content && c->m->size <= OTLP_ANSWER_MAX;
-    char *message = has_text ? otlp_error_message(c->m->body) : NULL;
+    char *message = has_text ? otlp_copy_error_message(c->m->body) : NULL;
     struct otlp_call call = {.request = m,
                              .body = lookup_read_body(x, c->s->s, m, &x->body),
                              .answer = with_answer ? lookup_read_body(x, c->s->s, c->m, &x->answer)
@@ -59,7 +59,8 @@ static int reading_update_operations(struct reading *r, int64_t seq)
 {
     if (seq <= r->operations.last_seq)
         return 0;
-    return lookup_check_error(r->x, operation_list_read(&r->operations, r->x->q, r->s->s->id));
+    return lookup_set_error_if_failed(r->x,
+                                      operation_list_read(&r->operations, r->x->q, r->s->s->id));
 }
 
 static int otlp_reading_add_call(struct reading *r, struct closing *c, int64_t seq)
@@ -185,7 +186,7 @@ static int reading_find_open_calls(struct reading *r, int64_t seq)
     int st = query_message_rows(r->x->q, r->w->id, 1, seq, QUERY_FORWARD, false,
                                 otlp_reading_on_old_message, r);
     r->w->seq = seq;
-    return st == 0 ? r->status : lookup_check_error(r->x, st);
+    return st == 0 ? r->status : lookup_set_error_if_failed(r->x, st);
 }
 
 static int read_new_rows_of_session(struct reading *r)
@@ -195,9 +196,9 @@ static int read_new_rows_of_session(struct reading *r)
     do {
         int64_t at = seq = r->w->seq, on = event = r->w->event;
         r->has_added = false; /* read the added findings again, because there may be new findings */
-        st = lookup_check_error(r->x, query_read_newer_rows(r->x->q, r->w->id, &at, &on,
-                                                            otlp_reading_on_message,
-                                                            otlp_reading_on_event, r));
+        st = lookup_set_error_if_failed(r->x, query_read_newer_rows(r->x->q, r->w->id, &at, &on,
+                                                                    otlp_reading_on_message,
+                                                                    otlp_reading_on_event, r));
         st = st == 0 ? r->status : st;
     } while (st == 0 && (seq != r->w->seq || event != r->w->event));
     return st;
@@ -233,7 +234,7 @@ int reading_read_session(struct exporter *x, const struct cursor *at)
     if (st == MI_ENOENT) /* the session was just removed */
         return 0;
     if (st < 0)
-        return lookup_check_error(x, st);
+        return lookup_set_error_if_failed(x, st);
     struct otlp_session s = otlp_make_session(&row);
     struct reading r = {.x = x, .w = session_walks_find(&x->walks, at->session_id), .s = &s};
     if (r.w == NULL) {

@@ -6,7 +6,7 @@
 static int check_url(const char *url, struct buf *error)
 {
     struct buf base = {0};
-    int st = url_make_base(url, &base, error);
+    int st = url_make_base_url(url, &base, error);
     buf_close(&base);
     return st;
 }

@@ -24,29 +24,30 @@ bool url_is_otlp(const char *url)
     return host_after_scheme(url) != NULL;
 }
 
-static int otlp_url_refuse(struct buf *error, const char *why)
+static int otlp_url_set_error(struct buf *error, const char *why)
 {
     buf_adds(error, why);
     return MI_EINVAL;
 }
 
-int url_make_base(const char *url, struct buf *ret, struct buf *error)
+int url_make_base_url(const char *url, struct buf *ret, struct buf *error)
 {
     const char *host = host_after_scheme(url);
     if (host == NULL)
-        return otlp_url_refuse(error, "not a URL of an OpenTelemetry collector: use " FORM);
+        return otlp_url_set_error(error, "not a URL of an OpenTelemetry collector: use " FORM);
     size_t authority = strcspn(host, "/?#"), n = strlen(url);
     if (memchr(host, '@', authority) != NULL)
-        return otlp_url_refuse(
+        return otlp_url_set_error(
             error, "the URL has a user or a password, which others could see in `ps` and in the "
                    "vault: put a header into OTEL_EXPORTER_OTLP_HEADERS");
     if (authority == 0 || host[0] == ':')
-        return otlp_url_refuse(error, "the URL has no host: use " FORM);
+        return otlp_url_set_error(error, "the URL has no host: use " FORM);
     if (strpbrk(host, "?#") != NULL)
-        return otlp_url_refuse(error, "the URL of a collector must not contain ? or #: use " FORM);
+        return otlp_url_set_error(error,
+                                  "the URL of a collector must not contain ? or #: use " FORM);
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)url[i] <= ' ' || url[i] == 0x7f)
-            return otlp_url_refuse(error, "the URL has a space or a control character");
+            return otlp_url_set_error(error, "the URL has a space or a control character");
     while (url[n - 1] == '/')
         n--;
     const char *plain = url + strlen("otlp+");

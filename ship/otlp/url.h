@@ -8,7 +8,7 @@
 
 bool url_is_otlp(const char *url); /* whether the URL begins with otlp+http:// or otlp+https:// */
 /* Appends the URL for signals: http://HOST[:PORT][/PATH], without a slash at the end. */
-MI_MUST int url_make_base(const char *url, struct buf *ret, struct buf *error);
+MI_MUST int url_make_base_url(const char *url, struct buf *ret, struct buf *error);
 
 /* Calls fn for each header `NAME: VALUE` of a list NAME=VALUE,… with percent-encoded values, as in
  * OTEL_EXPORTER_OTLP_HEADERS. 0, MI_EINVAL, MI_ENOMEM, or the result of fn. */

@@ -17,16 +17,16 @@ static int anchor_check_version(struct sender *s)
     if (st < 0)
         return st;
     if (link_count_rows(s->to) != 1)
-        return sender_set_refusal(s, "the answer of the store is not understood");
+        return sender_set_refusal_reason(s, "the answer of the store is not understood");
     int64_t version = link_get_int(s->to, 0, 0), oldest = link_get_int(s->to, 0, 1);
     if (version < SENDER_PROTOCOL)
-        return sender_set_refusal(
+        return sender_set_refusal_reason(
             s,
             "the schema of the store has version %lld, and this program needs %d: run "
             "`mcp-interposer ship init` of this version on it",
             (long long)version, SENDER_PROTOCOL);
     if (oldest > SENDER_PROTOCOL)
-        return sender_set_refusal(
+        return sender_set_refusal_reason(
             s,
             "the schema of the store has version %lld, and accepts only programs of version %lld "
             "or later; this program has version %d: install a newer mcp-interposer-ship",
@@ -77,13 +77,13 @@ static int anchor_compare_logs(struct sender *s, const struct chain *theirs)
     case CHAIN_EXTENDS:
         return 0;
     case CHAIN_ROLLED_BACK:
-        return sender_set_refusal(
+        return sender_set_refusal_reason(
             s,
             "the log of this vault has %lld leaves, but the store has %lld of them: the vault was "
             "rolled back or replaced by a copy. Nothing was sent",
             (long long)k.ours.n, (long long)theirs->n);
     default:
-        return sender_set_refusal(
+        return sender_set_refusal_reason(
             s,
             "the first %lld leaves of the log of this vault differ from those in the store: the "
             "vault was changed, or another copy of it was sent before. Nothing was sent now",
@@ -97,7 +97,7 @@ struct state {
     int64_t handled, checkpoint, calls;
 };
 
-static int read_state_of_store(struct sender *s, struct state *ret)
+static int read_vault_state_in_store(struct sender *s, struct state *ret)
 {
     char host[256] = "";
     const struct passwd *user = getpwuid(geteuid());
@@ -110,7 +110,7 @@ static int read_state_of_store(struct sender *s, struct state *ret)
     if (st < 0)
         return st;
     if (link_count_rows(s->to) != 1 || !link_get_hash(s->to, 0, 1, ret->log.head.b))
-        return sender_set_refusal(s, "the answer of the store is not understood");
+        return sender_set_refusal_reason(s, "the answer of the store is not understood");
     ret->log.n = link_get_int(s->to, 0, 0);
     ret->handled = link_get_int(s->to, 0, 2);
     ret->checkpoint = link_get_int(s->to, 0, 3);
@@ -118,15 +118,16 @@ static int read_state_of_store(struct sender *s, struct state *ret)
     return 0;
 }
 
-static int anchor_compare_vault(struct sender *s)
+static int anchor_compare_vault_with_store(struct sender *s)
 {
     struct state state = {0};
     int64_t n;
     int st = sender_read_unsent_rows(s, UNSENT_LEAVES, 0, 0, 0, anchor_on_begin_leaf, s, &n);
     if (st == 0 && s->vault[0] == '\0')
-        return sender_set_refusal(s, "the log of this vault does not contain the vault's name");
+        return sender_set_refusal_reason(s,
+                                         "the log of this vault does not contain the vault's name");
     if (st == 0)
-        st = read_state_of_store(s, &state);
+        st = read_vault_state_in_store(s, &state);
     if (st < 0)
         return st;
     s->handled = state.handled;
@@ -138,7 +139,7 @@ static int anchor_compare_vault(struct sender *s)
 int sender_compare_with_store(struct sender *s, bool *ret_same)
 {
     struct state now = {0};
-    int st = read_state_of_store(s, &now);
+    int st = read_vault_state_in_store(s, &now);
     *ret_same =
         now.calls == s->calls && now.log.n == s->log.n && digest_eq(&now.log.head, &s->log.head);
     return st;
@@ -185,7 +186,7 @@ int sender_connect_and_check_store(struct sender *s)
     if (st == 0)
         st = anchor_check_version(s);
     if (st == 0)
-        st = anchor_compare_vault(s);
+        st = anchor_compare_vault_with_store(s);
     if (st == 0)
         st = read_watermarks(s);
     s->ready = st == 0;
@@ -223,7 +224,7 @@ static int put_leaves(struct sender *s, int64_t *ret_n)
     int st =
         sender_read_unsent_rows(s, UNSENT_LEAVES, s->log.n, 0, 0, anchor_on_new_leaf, &l, ret_n);
     if (st == MI_EINVAL)
-        return sender_set_refusal(s, "a leaf is missing in the log of this vault");
+        return sender_set_refusal_reason(s, "a leaf is missing in the log of this vault");
     if (st < 0 || *ret_n == 0)
         return st;
     sender_begin_call(s);
@@ -232,7 +233,7 @@ static int put_leaves(struct sender *s, int64_t *ret_n)
     if (st < 0)
         return st;
     if (!link_get_hash(s->to, 0, 1, head.b) || !digest_eq(&head, &l.next.head))
-        return sender_set_refusal(s, "the store has a different hash of this vault's log");
+        return sender_set_refusal_reason(s, "the store has a different hash of this vault's log");
     s->log = l.next;
     s->sent += *ret_n;
     return 0;

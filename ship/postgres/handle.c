@@ -39,7 +39,7 @@ static int sender_collect_redacted_or_pruned(void *ctx, const struct cell *cell)
     return 0;
 }
 
-void sender_free_stated_changes(struct stated *t)
+void sender_free_changes_in_log(struct stated *t)
 {
     if (t == NULL)
         return;
@@ -48,7 +48,7 @@ void sender_free_stated_changes(struct stated *t)
     free(t);
 }
 
-int sender_read_stated_changes(struct sender *s, struct stated **ret)
+int sender_read_changes_in_log(struct sender *s, struct stated **ret)
 {
     int64_t n = 1;
     int st = 0;
@@ -163,7 +163,7 @@ int sender_resend_redacted_messages(struct sender *s, const struct stated *t)
 
 /* ---- the end ---- */
 
-int sender_mark_handled(struct sender *s, struct stated *t)
+int sender_mark_changes_handled(struct sender *s, struct stated *t)
 {
     int st = 0;
     if (t != NULL) {

@@ -18,7 +18,7 @@ static int count_list_items(const char *list)
 
 /* Returns item i of a list of values for the hosts. If the list has only one item, returns this
  * item for every i. */
-static struct slice get_list_item(const char *list, int i)
+static struct slice get_item_of_host_list(const char *list, int i)
 {
     if (list == NULL)
         return (struct slice){0};
@@ -88,8 +88,9 @@ int hosts_open(struct hosts *h, PGconn *c)
     const char *ports = hosts_get_option_value(h, "port"),
                *timeout = hosts_get_option_value(h, "connect_timeout");
     for (int i = 0; i < count_list_items(addresses != NULL ? addresses : names); i++) {
-        struct slice name = get_list_item(names, i), address = get_list_item(addresses, i),
-                     port = get_list_item(ports, i);
+        struct slice name = get_item_of_host_list(names, i),
+                     address = get_item_of_host_list(addresses, i),
+                     port = get_item_of_host_list(ports, i);
         if (address.n > 0 || !hosts_add_addresses(h, name, port))
             hosts_add_host(h, name, address, port);
     }

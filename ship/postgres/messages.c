@@ -65,7 +65,7 @@ static int large_body_is_readable(const struct batch *b, const struct cell *cell
     return st;
 }
 
-static int sender_messages_on_message(void *ctx, const struct cell *cell)
+static int sender_on_message_row(void *ctx, const struct cell *cell)
 {
     static const struct cell none = {.type = CELL_NULL};
     struct batch *b = ctx;
@@ -94,7 +94,7 @@ static int sender_messages_on_message(void *ctx, const struct cell *cell)
 
 /* Called with the message's row, which is read again after the body was sent. Sets l->seq to 0 if
  * the message still has the same body: the caller tests this. */
-static int messages_on_current_row(void *ctx, const struct cell *cell)
+static int messages_compare_current_row(void *ctx, const struct cell *cell)
 {
     struct large *l = ctx;
     struct digest d = get_message_commitment(cell);
@@ -106,8 +106,8 @@ static int messages_on_current_row(void *ctx, const struct cell *cell)
 
 static int fail_because_body_changed(struct sender *s, int64_t seq)
 {
-    (void)sender_set_refusal(s, "the body of message %lld was changed while it was sent",
-                             (long long)seq);
+    (void)sender_set_refusal_reason(s, "the body of message %lld was changed while it was sent",
+                                    (long long)seq);
     return TARGET_AGAIN;
 }
 
@@ -136,8 +136,8 @@ static int messages_send_body(struct sender *s, const struct shipped_session *x,
      * overwrites the old bytes with zeros. */
     struct large copy = *l;
     int64_t n;
-    st = sender_read_unsent_rows(s, UNSENT_MESSAGES, x->id, l->seq, l->seq, messages_on_current_row,
-                                 &copy, &n);
+    st = sender_read_unsent_rows(s, UNSENT_MESSAGES, x->id, l->seq, l->seq,
+                                 messages_compare_current_row, &copy, &n);
     return st == 0 && copy.seq != 0 ? fail_because_body_changed(s, l->seq) : st;
 }
 
@@ -162,8 +162,8 @@ static int messages_send_batch(struct sender *s, struct shipped_session *x, int6
     for (int i = 0; i < MESSAGE_COLUMNS; i++)
         array_begin(find_array_of_column(s, i), message_types[i]);
     array_begin(&s->array[SENDER_WORDS], ARRAY_WORDS);
-    int st = sender_read_unsent_rows(s, UNSENT_MESSAGES, x->id, from, to,
-                                     sender_messages_on_message, &b, ret_n);
+    int st = sender_read_unsent_rows(s, UNSENT_MESSAGES, x->id, from, to, sender_on_message_row, &b,
+                                     ret_n);
     for (size_t i = 0; st == 0 && i < b.n; i++)
         st = messages_send_body(s, x, &b.large[i]);
     if (st == 0 && *ret_n > 0)
@@ -187,8 +187,8 @@ int sender_send_messages(struct sender *s, struct shipped_session *x)
         int64_t before = x->seq;
         st = messages_send_batch(s, x, before + 1, INT64_MAX, &n, &x->seq);
         if (st == 0 && n > 0 && x->seq <= before)
-            st = sender_set_refusal(s, "the store did not confirm the messages of session %s",
-                                    x->uid);
+            st = sender_set_refusal_reason(
+                s, "the store did not confirm the messages of session %s", x->uid);
     }
     return st;
 }
@@ -239,8 +239,8 @@ static int events_send_batch(struct sender *s, struct shipped_session *x, int64_
         int64_t watermark = 0;
         st = sender_store_messages(s, x, EVENT_COLUMNS, "put_events", &watermark);
         if (st == 0 && watermark < b.last)
-            st =
-                sender_set_refusal(s, "the store did not confirm the events of session %s", x->uid);
+            st = sender_set_refusal_reason(s, "the store did not confirm the events of session %s",
+                                           x->uid);
         *ret_last = b.last;
     }
     free(b.seq);

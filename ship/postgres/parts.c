@@ -22,7 +22,7 @@ void sender_close(struct sender *s)
     buf_close(&s->error);
 }
 
-int sender_set_refusal(struct sender *s, const char *fmt, ...)
+int sender_set_refusal_reason(struct sender *s, const char *fmt, ...)
 {
     char text[1024];
     va_list ap;

@@ -42,7 +42,7 @@ static void add_glob_as_regex(struct buf *b, const char *glob)
 
 /* ---- calls ---- */
 
-static int reader_convert_status(int st)
+static int reader_convert_to_store_error(int st)
 {
     return st == 0 || st == MI_ENOMEM ? st : MI_ESTORE;
 }
@@ -160,7 +160,7 @@ static int reader_call_function(struct reader *r, const char *function, const ch
         return reader_fail(
             r, "the store has functions of another version; run `mcp-interposer ship init` "
                "on it");
-    return reader_convert_status(st);
+    return reader_convert_to_store_error(st);
 }
 
 /* ---- rows ---- */
@@ -291,7 +291,8 @@ static bool message_place_is_before(struct place a, struct place b)
     return order < 0 || (order == 0 && a.seq < b.seq);
 }
 
-static int reader_search(void *ctx, const struct remote_words *ask, remote_row_fn fn, void *fn_ctx)
+static int reader_search_messages(void *ctx, const struct remote_words *ask, remote_row_fn fn,
+                                  void *fn_ctx)
 {
     struct reader *r = ctx;
     struct place last = {ask->last, ask->before};
@@ -358,7 +359,7 @@ const char *reader_get_error_text(struct reader *r)
     return r->error.n > 0 && !r->error.failed ? buf_str(&r->error) : link_error_text(r->link);
 }
 
-static const char *reader_error_text(void *ctx)
+static const char *reader_get_error_by_context(void *ctx)
 {
     return reader_get_error_text(ctx);
 }
@@ -385,7 +386,7 @@ int reader_open(struct reader **ret, const char *url, const char *host, const ch
                          "; this role needs the right to read, which an administrator of the "
                          "store gives: GRANT mcp_interposer_reader, or "
                          "mcp_interposer.add_reader()");
-    return reader_convert_status(link_connect(r->link));
+    return reader_convert_to_store_error(link_connect(r->link));
 }
 
 void reader_close(struct reader *r)
@@ -406,13 +407,13 @@ static void close_reader(void *ctx)
     reader_close(ctx);
 }
 
-struct remote_store reader_make_store(struct reader *r)
+struct remote_store reader_make_remote_store(struct reader *r)
 {
     return (struct remote_store){.ctx = r,
                                  .read = read_rows,
                                  .body = read_body,
                                  .several = reader_has_several_vaults,
-                                 .search = reader_search,
-                                 .error = reader_error_text,
+                                 .search = reader_search_messages,
+                                 .error = reader_get_error_by_context,
                                  .close = close_reader};
 }

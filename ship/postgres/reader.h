@@ -23,6 +23,6 @@ MI_MUST int reader_open(struct reader **ret, const char *url, const char *host, 
 void reader_close(struct reader *r); /* the argument may be NULL */
 const char *reader_get_error_text(struct reader *r);
 /* Returns a store that reads through r. Its function close() calls reader_close(). */
-struct remote_store reader_make_store(struct reader *r);
+struct remote_store reader_make_remote_store(struct reader *r);
 
 #endif

@@ -48,7 +48,7 @@ static int sender_on_shipped_session(void *ctx, const struct cell *cell)
     /* If the store has more messages of the session than the vault, the vault was rolled back. A
      * session without any messages is an exception: the vault is removing it. */
     if (x->last_seq > 0 && x->last_seq < x->seq)
-        return sender_set_refusal(
+        return sender_set_refusal_reason(
             s,
             "session %s has %lld messages, but the store has %lld of them: the "
             "vault was rolled back or "

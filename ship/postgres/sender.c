@@ -66,7 +66,7 @@ static int sender_send_all_records(struct sender *s)
     if (st == 0)
         st = sender_send_leaves(s);
     if (st == 0)
-        st = sender_read_stated_changes(s, &stated);
+        st = sender_read_changes_in_log(s, &stated);
     if (st == 0)
         st = sender_send_replaced_rows(s, stated);
     if (st == 0) {
@@ -81,8 +81,8 @@ static int sender_send_all_records(struct sender *s)
     if (st == 0)
         st = sender_send_rows(s);
     if (st == 0)
-        st = sender_mark_handled(s, stated);
-    sender_free_stated_changes(stated);
+        st = sender_mark_changes_handled(s, stated);
+    sender_free_changes_in_log(stated);
     sender_save_cursors(s);
     return st;
 }
@@ -105,7 +105,7 @@ int sender_check_lost_rows(struct sender *s)
     return st;
 }
 
-int sender_run_round(struct sender *s, int64_t *ret_sent)
+int sender_send_new_rows(struct sender *s, int64_t *ret_sent)
 {
     s->sent = 0;
     buf_clear(&s->error);

@@ -53,7 +53,7 @@ void sender_open(struct sender *s, struct unsent *from, struct link *to, const c
                  bool minimal);
 void sender_close(struct sender *s);
 /* Sends all rows of the vault that are new. *ret_sent: number of rows. */
-MI_MUST int sender_run_round(struct sender *s, int64_t *ret_sent);
+MI_MUST int sender_send_new_rows(struct sender *s, int64_t *ret_sent);
 /* Asks the store whether it still has all rows that were sent: a failover may have lost the last
  * transactions. If rows were lost, the next round sends them again. */
 MI_MUST int sender_check_lost_rows(struct sender *s);
@@ -83,16 +83,17 @@ MI_MUST int sender_add_message_words(struct sender *s, const struct shipped_sess
                                      const struct cell *cell, bool large);
 /* handle.c: redactions and removals that the log states */
 struct stated; /* the redactions and removals in the log that were not handled yet */
-MI_MUST int sender_read_stated_changes(struct sender *s, struct stated **ret);
+MI_MUST int sender_read_changes_in_log(struct sender *s, struct stated **ret);
 MI_MUST int sender_send_replaced_rows(struct sender *s, const struct stated *t);
 /* Marks sessions as not complete if the store lacks one of their redactions, even if it has all
  * their rows. */
 void sender_mark_redacted_incomplete(struct sender *s, const struct stated *t);
 MI_MUST int sender_resend_redacted_messages(struct sender *s, const struct stated *t);
-MI_MUST int sender_mark_handled(struct sender *s, struct stated *t);
-void sender_free_stated_changes(struct stated *t); /* the argument may be NULL */
+MI_MUST int sender_mark_changes_handled(struct sender *s, struct stated *t);
+void sender_free_changes_in_log(struct stated *t); /* the argument may be NULL */
 
-int sender_set_refusal(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); /* TARGET_REFUSED */
+int sender_set_refusal_reason(struct sender *s, const char *fmt, ...)
+    MI_FORMAT(2, 3); /* TARGET_REFUSED */
 /* Begins a call of an SQL function that changes the store. Adds its first arguments: the vault, the
  * head of the log, and the number of such calls. */
 void sender_begin_call(struct sender *s);

@@ -38,7 +38,7 @@ static int open_store(void **ret, const struct target *t, struct buf *error)
 static int postgres_send_round(void *x, int64_t *ret_sent)
 {
     struct store *s = x;
-    return sender_run_round(&s->sender, ret_sent);
+    return sender_send_new_rows(&s->sender, ret_sent);
 }
 
 static int store_target_check_lost_rows(void *x)

@@ -46,7 +46,7 @@ static int fail_at_shard(struct router *r, size_t i, int st, const char *why)
     return st == MI_EINVAL ? st : MI_EIO;
 }
 
-static int fail_router(struct router *r, int st)
+static int set_router_error(struct router *r, int st)
 {
     if (st == MI_ENOMEM)
         return st;
@@ -55,7 +55,7 @@ static int fail_router(struct router *r, int st)
 }
 
 /* Runs statements on a shard. */
-static int run_on_shard(struct router *r, size_t i, const char *sql)
+static int run_sql_on_shard(struct router *r, size_t i, const char *sql)
 {
     int st = link_run_sql(r->shard[i], sql);
     return st < 0 ? fail_at_shard(r, i, st, link_error_text(r->shard[i])) : 0;
@@ -131,11 +131,11 @@ static int read_roles(struct router *r)
 {
     int st = 0;
     for (size_t i = 0; st == 0 && i < r->plan->shards->n; i++) {
-        st = run_on_shard(r, i, devices_sql);
+        st = run_sql_on_shard(r, i, devices_sql);
         if (st < 0)
             break;
         router_add_rows(&r->devices, r->shard[i]);
-        st = run_on_shard(r, i, readers_sql);
+        st = run_sql_on_shard(r, i, readers_sql);
         if (st == 0)
             router_add_rows(&r->readers, r->shard[i]);
     }
@@ -146,11 +146,11 @@ static int read_routed_roles(struct router *r)
 {
     int st = link_run_sql(r->to, devices_sql);
     if (st < 0)
-        return fail_router(r, st);
+        return set_router_error(r, st);
     router_add_rows(&r->devices, r->to);
     st = link_run_sql(r->to, routed_readers_sql);
     if (st < 0)
-        return fail_router(r, st);
+        return set_router_error(r, st);
     router_add_rows(&r->readers, r->to);
     return 0;
 }
@@ -195,7 +195,7 @@ static int write_sql_of_shard_vaults(struct router *r, size_t i)
                "FROM (SELECT uid, row_number() OVER () / 10000 AS part FROM mcp_interposer.vaults "
                "WHERE leaves > 0) AS v GROUP BY part",
                i + 1);
-    int st = sql.failed ? MI_ENOMEM : run_on_shard(r, i, buf_str(&sql));
+    int st = sql.failed ? MI_ENOMEM : run_sql_on_shard(r, i, buf_str(&sql));
     buf_close(&sql);
     for (int k = 0; st == 0 && k < link_count_rows(r->shard[i]); k++) {
         buf_adds(&r->script, link_get_text(r->shard[i], k, 0));
@@ -207,12 +207,12 @@ static int write_sql_of_shard_vaults(struct router *r, size_t i)
 /* Writes the functions and the version of the first shard, which are the same on all shards. */
 static int write_functions(struct router *r)
 {
-    int st = run_on_shard(r, 0, catalogue_sql);
+    int st = run_sql_on_shard(r, 0, catalogue_sql);
     if (st < 0)
         return st;
     buf_adds(&r->script, "SELECT mcp_interposer.drop_passed_on();\n");
     buf_adds(&r->script, link_get_text(r->shard[0], 0, 0));
-    st = run_on_shard(r, 0, "SELECT version, oldest_client FROM mcp_interposer.store");
+    st = run_sql_on_shard(r, 0, "SELECT version, oldest_client FROM mcp_interposer.store");
     if (st < 0)
         return st;
     if (link_count_rows(r->shard[0]) != 1)
@@ -238,10 +238,10 @@ static void write_router_schema(struct buf *b)
  * replaces one that was lost. */
 static int write_router_identity(struct router *r, struct buf *sql)
 {
-    int st = run_on_shard(r, 0, "SELECT to_regclass('mcp_interposer.shard') IS NOT NULL");
+    int st = run_sql_on_shard(r, 0, "SELECT to_regclass('mcp_interposer.shard') IS NOT NULL");
     if (st < 0 || strcmp(link_get_text(r->shard[0], 0, 0), "t") != 0)
         return st;
-    st = run_on_shard(r, 0, "SELECT router FROM mcp_interposer.shard");
+    st = run_sql_on_shard(r, 0, "SELECT router FROM mcp_interposer.shard");
     if (st == 0 && link_count_rows(r->shard[0]) == 1)
         buf_printf(sql,
                    "UPDATE mcp_interposer.store SET router = '%s' "
@@ -281,7 +281,7 @@ static int create_router_schema(struct router *r)
     buf_adds(&sql, "COMMIT;\n");
     if (st == 0) {
         st = run_sql_script(r->to, &sql);
-        st = st < 0 ? fail_router(r, st) : 0;
+        st = st < 0 ? set_router_error(r, st) : 0;
     }
     buf_close(&sql);
     return st;
@@ -311,7 +311,7 @@ static int make_shards(struct router *r)
     int st = link_run_sql(r->to, "SELECT s.router, h.address FROM mcp_interposer.store s "
                                  "LEFT JOIN mcp_interposer.shards h ON true ORDER BY h.n");
     if (st < 0)
-        return fail_router(r, st);
+        return set_router_error(r, st);
     size_t known = link_get_text(r->to, 0, 1)[0] != '\0' ? (size_t)link_count_rows(r->to) : 0;
     if (known > n) {
         buf_printf(r->error,
@@ -328,7 +328,7 @@ static int make_shards(struct router *r)
 }
 
 /* Gives every shard the devices and readers of all databases. */
-static int share_roles_with_shards(struct router *r)
+static int add_roles_to_all_shards(struct router *r)
 {
     struct buf sql = {0};
     int st = read_routed_roles(r);
@@ -361,7 +361,7 @@ static int add_device(struct router *r)
     link_begin_call(r->to);
     link_add_text_argument(r->to, r->plan->device);
     st = link_call_function(r->to, "add_device");
-    return st < 0 ? fail_router(r, st) : 0;
+    return st < 0 ? set_router_error(r, st) : 0;
 }
 
 static int router_create(struct router *r)
@@ -372,23 +372,23 @@ static int router_create(struct router *r)
     link_set_denied_hint(r->to, ": the router must be made by a superuser");
     st = link_connect(r->to);
     if (st < 0)
-        return fail_router(r, st);
+        return set_router_error(r, st);
     st = create_router_schema(r);
     if (st == 0)
         st = make_shards(r);
     if (st == 0)
-        st = share_roles_with_shards(r);
+        st = add_roles_to_all_shards(r);
     if (st == 0)
         st = write_router_script(r, false);
     if (st < 0)
         return st;
     st = run_sql_script(r->to, &r->script);
     if (st < 0)
-        return fail_router(r, st);
+        return set_router_error(r, st);
     if (r->plan->device != NULL)
         st = add_device(r);
     for (size_t i = 0; st == 0 && i < r->plan->shards->n; i++)
-        st = run_on_shard(r, i, SCHEMA_FILL);
+        st = run_sql_on_shard(r, i, SCHEMA_FILL);
     return st;
 }
 

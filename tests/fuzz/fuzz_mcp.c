@@ -40,7 +40,7 @@ static void answer(struct slice line)
 static bool is_visible(struct slice text)
 {
     struct buf b = {0};
-    append_shown_lines(&b, text, "");
+    append_lines_with_prefix(&b, text, "");
     bool same = slice_eq(buf_slice(&b), text);
     buf_close(&b);
     return same;

@@ -73,7 +73,7 @@ static enum rpc_kind kind_of(const struct ref_json *r)
 static void read_id(struct json_value id)
 {
     struct buf key = {0}, text = {0}, back = {0};
-    rpc_id_key(&key, id);
+    rpc_id_append_key(&key, id);
     MUST(!key.failed && key.n > 0 && key.p[0] == (id.type == JSON_STRING ? 's' : 'n'));
     struct rpc_id one = rpc_id_from_json(id, &text), other, again;
     MUST(one.type == key.p[0] && slice_eq(one.text, (struct slice){key.p + 1, key.n - 1}));
@@ -85,7 +85,7 @@ static void read_id(struct json_value id)
     /* The key of a number, read as a number, has the same key. */
     if (id.type == JSON_NUMBER) {
         buf_clear(&back);
-        rpc_id_key(&back, (struct json_value){JSON_NUMBER, {key.p + 1, key.n - 1}});
+        rpc_id_append_key(&back, (struct json_value){JSON_NUMBER, {key.p + 1, key.n - 1}});
         MUST(slice_eq(buf_slice(&back), buf_slice(&key)));
     }
     buf_close(&key);

@@ -40,7 +40,7 @@ static void check_list(struct tool_rule *r, struct slice text)
     size_t n = changes_compute_changed_size(&c, text);
     char *out = malloc(n + 1);
     MUST(out != NULL && n <= text.n);
-    changes_write_changed_text(&c, text, out);
+    changes_apply_to_text(&c, text, out);
     struct slice now = {out, n};
     MUST(json_scan(now, NULL, NULL, &left) == 0);
     MUST(tool_rule_remove_tools(r, (struct json_value){left.type, left.root}, &none, &again, NULL,

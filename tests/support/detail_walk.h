@@ -14,13 +14,13 @@ static inline void walk_line(const struct cells *c, size_t width)
 {
     size_t at = 0, columns = 0;
     for (size_t i = 0; i < c->n; i++) {
-        struct slice text = cells_get_span_text(c, i);
+        struct slice text = cells_get_styled_text(c, i);
         WALK_MUST(c->span[i].at == at && c->span[i].columns == text_count_columns(text));
         at += text.n;
         columns += c->span[i].columns;
         for (size_t k = 0, len; k < text.n; k += len) {
             len = text_utf8_len(text.p + k, text.n - k);
-            WALK_MUST(len > 0 && width_is_printable(text_utf8_code(text.p + k, len)));
+            WALK_MUST(len > 0 && width_char_is_printable(text_utf8_code(text.p + k, len)));
             WALK_MUST(len == 1 || !c->ascii);
         }
     }

@@ -166,7 +166,7 @@ static inline MI_UNUSED void put_escalation(struct journal_unit *j, const char *
 static inline MI_UNUSED void put_running(struct journal_unit *j)
 {
     struct entry e = {.kind = ENTRY_RUNNING};
-    describe_running_self(&e.running);
+    running_describe_own_process(&e.running);
     put(j, &e);
 }
 

@@ -77,7 +77,7 @@ static int audit_read_log_origin(struct audit *a)
     return db_end(&a->source.d, st);
 }
 
-struct slice audit_get_origin(const struct audit *a)
+struct slice audit_get_log_origin(const struct audit *a)
 {
     return slice_of(a->origin);
 }
@@ -183,12 +183,12 @@ const char *audit_error(struct audit *a)
 
 int audit_add_note(struct audit *a, struct slice note)
 {
-    return signed_notes_add_foreign(&a->notes, &a->trail, note, SIGNED_ANCHOR);
+    return signed_notes_add_outside_note(&a->notes, &a->trail, note, SIGNED_ANCHOR);
 }
 
 int audit_add_local_note(struct audit *a, struct slice note)
 {
-    return signed_notes_add_foreign(&a->notes, &a->trail, note, SIGNED_KEPT);
+    return signed_notes_add_outside_note(&a->notes, &a->trail, note, SIGNED_KEPT);
 }
 
 static const struct running_row *find_running_row(const struct audit *a, int64_t id)
@@ -342,7 +342,7 @@ static int report_session(struct audit *a)
 
 /* Reports if the row of a message names another session, although the message's id belongs to the
  * session `id`. For verified sessions, walk.c reports such messages. */
-static int report_foreign_messages(struct audit *a, int64_t id)
+static int report_misassigned_messages(struct audit *a, int64_t id)
 {
     bool has;
     int64_t other;
@@ -355,7 +355,7 @@ static int report_foreign_messages(struct audit *a, int64_t id)
 }
 
 /* Reports a session of a vault without a log. Such a vault lacks the columns for evidence. */
-static int report_uncovered_session(struct audit *a, int64_t id)
+static int report_session_without_log(struct audit *a, int64_t id)
 {
     sqlite3_stmt *q;
     int st = db_begin(&a->source.d);
@@ -384,12 +384,12 @@ int audit_check_session(struct audit *a, int64_t id)
     if (a->stopped)
         return 0;
     if (!a->has_log)
-        return report_uncovered_session(a, id);
+        return report_session_without_log(a, id);
     int st = session_audit_check_session(&a->check, id);
     if (st == 0)
         st = report_session(a);
     if (st == 0 && !session_audit_can_be_verified(&a->check))
-        st = report_foreign_messages(a, id);
+        st = report_misassigned_messages(a, id);
     session_audit_close(&a->check);
     return st;
 }
@@ -443,7 +443,7 @@ static int report_orphaned_rows(struct audit *a, enum snapshot_sql next, unsigne
                       "the table %s has rows of session %lld, which does not exist", table,
                       (long long)owner);
         else if (!has && next == SNAPSHOT_MESSAGE_OWNER &&
-                 (st = report_foreign_messages(a, owner)) < 0)
+                 (st = report_misassigned_messages(a, owner)) < 0)
             return st;
         last = bits > 0 ? (int64_t)((uint64_t)owner << bits) + ((int64_t)1 << bits) - 1 : owner;
         from = last < INT64_MAX ? last + 1 : last;
@@ -453,7 +453,7 @@ static int report_orphaned_rows(struct audit *a, enum snapshot_sql next, unsigne
 
 /* Reports sessions of the log that have no row, and rows of sessions that do not exist. Uses one
  * transaction, so that no session is added or removed meanwhile. */
-static int report_missing_and_orphaned(struct audit *a)
+static int report_missing_and_orphaned_rows(struct audit *a)
 {
     int st = db_begin(&a->source.d);
     if (st < 0)
@@ -490,5 +490,5 @@ int audit_check_sessions(struct audit *a)
             st = st == MI_ENOENT ? 0 : st;
         }
     }
-    return st == 0 && a->has_log && !a->stopped ? report_missing_and_orphaned(a) : st;
+    return st == 0 && a->has_log && !a->stopped ? report_missing_and_orphaned_rows(a) : st;
 }

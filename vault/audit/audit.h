@@ -69,7 +69,7 @@ void audit_close(struct audit *a); /* the argument may be NULL */
 const char *audit_error(struct audit *a);
 
 /* Returns the origin that the log's first leaf states; empty if the log has no such leaf. */
-struct slice audit_get_origin(const struct audit *a);
+struct slice audit_get_log_origin(const struct audit *a);
 /* Adds a note from an anchor. Call this function before audit_check_log(). MI_EINVAL: the note is
  * not a signed checkpoint. */
 MI_MUST int audit_add_note(struct audit *a, struct slice note);

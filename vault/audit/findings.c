@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-int findings_add_from_detail(struct findings_added *f, int64_t place, struct slice detail)
+int findings_add_from_event_detail(struct findings_added *f, int64_t place, struct slice detail)
 {
     struct json_scan scan;
     int64_t seq;

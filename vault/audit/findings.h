@@ -24,8 +24,9 @@ struct findings_added {
 
 /* Adds the detail of an event `finding-added`. 0, MI_EINVAL (the detail does not say which finding
  * was added) or MI_ENOMEM. */
-MI_MUST int findings_add_from_detail(struct findings_added *f, int64_t place, struct slice detail);
-/* Call this function after the last findings_add_from_detail() and before
+MI_MUST int findings_add_from_event_detail(struct findings_added *f, int64_t place,
+                                           struct slice detail);
+/* Call this function after the last findings_add_from_event_detail() and before
  * findings_remove_added_names(). */
 void findings_sort(struct findings_added *f);
 /* Removes the names that events added to the finding of message `seq` from *finding. Returns false

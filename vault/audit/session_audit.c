@@ -67,7 +67,7 @@ static void session_audit_check_row_record(struct session_audit *c, sqlite3_stmt
                                 "the record has no salt or no commitment");
         return;
     }
-    struct digest is = commitment_of_row(q, i + 2, kind, &salt);
+    struct digest is = commitment_compute_from_row(q, i + 2, kind, &salt);
     if (!digest_eq(&is, ret))
         SESSION_AUDIT_ADD_FAULT(c, SESSION_FAULT_RECORD, AUDIT_CHANGED, record,
                                 "the record does not agree with its commitment");

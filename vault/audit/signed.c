@@ -39,8 +39,8 @@ static int signed_notes_add(struct signed_notes *s, struct trail *t, struct slic
     return trail_request_root_of_size(t, c.size);
 }
 
-int signed_notes_add_foreign(struct signed_notes *s, struct trail *t, struct slice text,
-                             int64_t from)
+int signed_notes_add_outside_note(struct signed_notes *s, struct trail *t, struct slice text,
+                                  int64_t from)
 {
     struct note note;
     struct checkpoint c;
@@ -94,7 +94,7 @@ static enum audit_kind signed_notes_find_fault(const struct signed_notes *s,
         *ret_text = "the log is not a continuation of what was signed: it has another history";
         return AUDIT_FORKED;
     }
-    const struct public_key *key = trail_get_key_at_size(t, c.size);
+    const struct public_key *key = trail_get_key_at_log_size(t, c.size);
     if (key == NULL || note_check_signature(&note, key) != 0) {
         *ret_text = "the checkpoint is not signed with the key of that time";
         return AUDIT_SIGNATURE;

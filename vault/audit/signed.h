@@ -30,8 +30,8 @@ struct signed_notes {
 #define SIGNED_KEPT (-2)   /* the note was stored next to the key */
 /* Adds a note that is not from the vault. from: SIGNED_ANCHOR or SIGNED_KEPT. MI_EINVAL: the note
  * is not a checkpoint. */
-MI_MUST int signed_notes_add_foreign(struct signed_notes *s, struct trail *t, struct slice note,
-                                     int64_t from);
+MI_MUST int signed_notes_add_outside_note(struct signed_notes *s, struct trail *t,
+                                          struct slice note, int64_t from);
 /* Adds the checkpoints of the vault. Call this function before the log is read, in the same
  * transaction. */
 MI_MUST int signed_notes_load(struct signed_notes *s, struct trail *t, struct snapshot *source);

@@ -75,7 +75,7 @@ static void trail_set_known_roots(struct trail *t)
     }
 }
 
-const struct public_key *trail_get_key_at_size(const struct trail *t, uint64_t size)
+const struct public_key *trail_get_key_at_log_size(const struct trail *t, uint64_t size)
 {
     for (size_t i = t->key_n; i > 0; i--)
         if ((uint64_t)t->key[i - 1].n < size)
@@ -228,7 +228,7 @@ static void trail_report_fault(struct trail *t, int64_t n, const struct leaf_fau
     t->wrong(t->ctx, &w);
 }
 
-static int trail_read_row(struct trail *t, int64_t n, struct slice text)
+static int trail_read_leaf_row(struct trail *t, int64_t n, struct slice text)
 {
     struct leaf_fault f = {AUDIT_NOTHING, NULL};
     if (n != t->last_n + 1 && !t->gap) {
@@ -256,8 +256,8 @@ int trail_read_new_leaves(struct trail *t, struct snapshot *s)
     if (st == 0) {
         while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
             int64_t n = sqlite3_column_int64(q, 0);
-            st =
-                n > t->last_n ? trail_read_row(t, n, connect_column(q, 1)) : db_fail_damaged(&s->d);
+            st = n > t->last_n ? trail_read_leaf_row(t, n, connect_column(q, 1))
+                               : db_fail_damaged(&s->d);
         }
         int done = db_finish_statement(&s->d, q, rc);
         st = st < 0 ? st : done;

@@ -91,7 +91,7 @@ MI_MUST int trail_request_root_of_size(struct trail *t, uint64_t size);
 /* Returns a root requested with trail_request_root_of_size(); NULL if the log is shorter. */
 const struct digest *trail_find_root_of_size(const struct trail *t, uint64_t size);
 /* Returns the key that was in use when the log had `size` leaves; NULL if there was none. */
-const struct public_key *trail_get_key_at_size(const struct trail *t, uint64_t size);
+const struct public_key *trail_get_key_at_log_size(const struct trail *t, uint64_t size);
 /* Reads the leaves that were not read yet. */
 MI_MUST int trail_read_new_leaves(struct trail *t, struct snapshot *s);
 /* Prepares trail_session_was_pruned(). Call this function again after more leaves were read. */

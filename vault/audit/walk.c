@@ -82,14 +82,15 @@ static int session_audit_check_event(struct session_audit *c, sqlite3_stmt *q)
                                 "the record has an impossible place");
     }
     if (session_audit_read_commitment(c, q, EVENT_SALT, record, &salt, &stored)) {
-        struct digest is = commitment_of_row(q, EVENT_SALT + 2, BUNDLE_EVENT, &salt);
+        struct digest is = commitment_compute_from_row(q, EVENT_SALT + 2, BUNDLE_EVENT, &salt);
         walk_compare_digest(c, record, &is, &stored);
     }
     c->event[c->event_n++] = (struct session_audit_event){
         place, old_commitments_find_first(&c->old_commitments, record, &stored)};
     c->gaps |= kind.p != NULL && slice_is(kind, "gap");
     if (kind.p != NULL && slice_is(kind, EVENT_FINDING_ADDED)) {
-        int st = findings_add_from_detail(&c->findings, place, connect_column(q, EVENT_SALT + 4));
+        int st =
+            findings_add_from_event_detail(&c->findings, place, connect_column(q, EVENT_SALT + 4));
         if (st == MI_EINVAL)
             SESSION_AUDIT_ADD_FAULT(c, SESSION_FAULT_REDACTION, AUDIT_CHANGED, record,
                                     "the record does not say which finding was added");

@@ -175,7 +175,7 @@ static int cassette_file_read_all(struct cassette_reader *r)
                            "see: mcp-interposer help import");
 }
 
-static int cassette_file_run(struct cassette_reader *r)
+static int cassette_file_read_and_free(struct cassette_reader *r)
 {
     int st = cassette_file_read_all(r);
     pairing_close(&r->pairing);
@@ -201,7 +201,7 @@ int cassette_read_text(const char *name, struct slice text, query_session_fn on_
                                 .fd = -1,
                                 .text = text};
     line_open(&r.lines, CASSETTE_LINE_MAX);
-    return cassette_file_run(&r);
+    return cassette_file_read_and_free(&r);
 }
 
 int cassette_read(const char *path, query_session_fn on_session, query_message_fn on_message,
@@ -224,7 +224,7 @@ int cassette_read(const char *path, query_session_fn on_session, query_message_f
         st = cassette_fail_io(&r, "it is not a regular file");
     } else {
         line_open(&r.lines, CASSETTE_LINE_MAX);
-        st = cassette_file_run(&r);
+        st = cassette_file_read_and_free(&r);
     }
     close(r.fd);
     return st;

@@ -27,7 +27,8 @@ static struct span copy_unescaped_name(struct buf *b, struct slice raw)
     return s;
 }
 
-static struct slice cassette_get_span_text(const struct buf *b, struct span s, struct slice raw)
+static struct slice cassette_get_copied_or_raw_text(const struct buf *b, struct span s,
+                                                    struct slice raw)
 {
     return s.copied ? (struct slice){b->p + s.from, s.n} : raw;
 }
@@ -50,8 +51,8 @@ int cassette_derive_message_values(struct slice body, bool is_stderr, struct buf
     if (scratch->failed || ((method.copied || target.copied) && !buf_reserve(scratch, 1)))
         return MI_ENOMEM;
     ret->kind = row_kind_of_rpc(m->kind);
-    ret->method = cassette_get_span_text(scratch, method, m->method);
-    ret->target = cassette_get_span_text(scratch, target, raw_target);
+    ret->method = cassette_get_copied_or_raw_text(scratch, method, m->method);
+    ret->target = cassette_get_copied_or_raw_text(scratch, target, raw_target);
     if (m->id.type != JSON_NONE && m->id.text.n <= CASSETTE_NAME_MAX)
         ret->rpc_id = m->id.text;
     if (m->kind == RPC_ERROR)

@@ -115,7 +115,7 @@ static int foreign_deliver_message(struct cassette_reader *r, enum row_direction
 
 /* Repairs a line of the recording that is not JSON, by the rules for lines of a server. If the line
  * is incomplete, also reads the next lines. */
-static int repair_entry(struct cassette_reader *r, struct slice *line)
+static int repair_invalid_line(struct cassette_reader *r, struct slice *line)
 {
     struct json_scan scan;
     struct json_repair m;
@@ -159,7 +159,7 @@ static int foreign_read_lines(struct cassette_reader *r, line_fn fn, int64_t sta
     bool more = true;
     int st = 0;
     while (st == 0 && !r->stopped && (st = cassette_next_line(r, &line, &more)) == 0 && more)
-        if (!line_is_blank(line) && (st = repair_entry(r, &line)) == 0)
+        if (!line_is_blank(line) && (st = repair_invalid_line(r, &line)) == 0)
             st = fn(r, line, started_us);
     return st < 0 || r->stopped ? st : server_side_flush_waiting_line(r);
 }
@@ -226,8 +226,8 @@ static int read_mcp_tape_recording(struct cassette_reader *r, struct slice first
 
 enum { REC_TS, REC_DIR, REC_MSG, REC_COUNT };
 
-static int read_rec_members(struct cassette_reader *r, struct slice line, struct json_value *v,
-                            int64_t *ret_us, bool *ret_in)
+static int read_members_of_mcp_rec(struct cassette_reader *r, struct slice line,
+                                   struct json_value *v, int64_t *ret_us, bool *ret_in)
 {
     static const struct cassette_member members[REC_COUNT] = {
         {"ts", JSON_NUMBER, true}, {"dir", JSON_STRING, true}, {"msg", JSON_NONE, true}};
@@ -243,12 +243,12 @@ static int read_rec_members(struct cassette_reader *r, struct slice line, struct
     return r->why.n > 0 || r->why.failed ? MI_EPROTO : 0;
 }
 
-static int read_rec_line(struct cassette_reader *r, struct slice line, int64_t started_us)
+static int read_line_of_mcp_rec(struct cassette_reader *r, struct slice line, int64_t started_us)
 {
     struct json_value v[REC_COUNT];
     int64_t at_us = 0;
     bool in = false;
-    if (read_rec_members(r, line, v, &at_us, &in) < 0)
+    if (read_members_of_mcp_rec(r, line, v, &at_us, &in) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
     struct json_value raw = json_get(v[REC_MSG], "_raw"); /* `_raw` is a line that is not JSON */
     bool is_noise = raw.type == JSON_STRING && json_get(v[REC_MSG], "jsonrpc").type == JSON_NONE;
@@ -261,12 +261,12 @@ static int read_rec_file(struct cassette_reader *r, struct slice first, bool *re
     struct json_value v[REC_COUNT];
     int64_t started_us = 0;
     bool in = false;
-    *ret_known = read_rec_members(r, first, v, &started_us, &in) == 0;
+    *ret_known = read_members_of_mcp_rec(r, first, v, &started_us, &in) == 0;
     if (!*ret_known)
         return 0;
     foreign_begin_session(r, (struct slice){0}, (struct json_value){0}, started_us);
-    int st = r->stopped ? 0 : read_rec_line(r, first, started_us);
-    return st == 0 ? foreign_read_lines(r, read_rec_line, started_us) : st;
+    int st = r->stopped ? 0 : read_line_of_mcp_rec(r, first, started_us);
+    return st == 0 ? foreign_read_lines(r, read_line_of_mcp_rec, started_us) : st;
 }
 
 /* ---- mcp-cassette, versions 1 and 2: {"type":"header",…}, then frame, raw, chunks ---- */
@@ -350,7 +350,7 @@ static int read_vcr(struct cassette_reader *r, struct slice first, bool *ret_kno
 
 int cassette_read_other_format(struct cassette_reader *r, struct slice first, bool *ret_known)
 {
-    int st = repair_entry(r, &first);
+    int st = repair_invalid_line(r, &first);
     *ret_known = false;
     if (st == MI_EINVAL) { /* the line cannot be repaired: the caller reports an unknown format */
         buf_clear(r->error);

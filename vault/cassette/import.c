@@ -28,7 +28,7 @@ static uint64_t add_bytes_to_digest(uint64_t h, const void *bytes, size_t n)
     return h;
 }
 
-static uint64_t digest_int(uint64_t h, int64_t v)
+static uint64_t add_int_to_digest(uint64_t h, int64_t v)
 {
     return add_bytes_to_digest(h, &v, sizeof v);
 }
@@ -37,13 +37,13 @@ static uint64_t digest_int(uint64_t h, int64_t v)
  * any text. */
 static uint64_t add_text_to_digest(uint64_t h, struct slice s)
 {
-    h = digest_int(h, s.p != NULL ? (int64_t)s.n : -1);
+    h = add_int_to_digest(h, s.p != NULL ? (int64_t)s.n : -1);
     return s.p != NULL ? add_bytes_to_digest(h, s.p, s.n) : h;
 }
 
 /* Adds to the digest a text that older versions of the format do not have. If the text is missing,
  * the digest does not change. */
-static uint64_t digest_text_if_present(uint64_t h, struct slice s)
+static uint64_t add_text_to_digest_if_present(uint64_t h, struct slice s)
 {
     return s.p != NULL ? add_text_to_digest(h, s) : h;
 }
@@ -54,25 +54,25 @@ static uint64_t import_digest_session(const struct query_session *s)
     h = add_text_to_digest(h, s->name);
     h = add_text_to_digest(h, s->command);
     h = add_text_to_digest(h, s->end_reason);
-    h = digest_int(h, s->started_at_us);
-    h = digest_int(h, s->ended_at_us);
-    return digest_text_if_present(h, s->tools_rule);
+    h = add_int_to_digest(h, s->started_at_us);
+    h = add_int_to_digest(h, s->ended_at_us);
+    return add_text_to_digest_if_present(h, s->tools_rule);
 }
 
 /* Adds a message to the digest. h: digest of everything before this message. */
 static uint64_t import_digest_message(uint64_t h, const struct query_message *m)
 {
-    h = digest_int(h, m->seq);
-    h = digest_int(h, m->t_us);
-    h = digest_int(h, m->direction);
-    h = digest_int(h, m->origin);
-    h = digest_int(h, m->kind);
-    h = digest_int(h, m->action);
-    h = digest_int(h, m->size);
-    h = digest_int(h, m->request_seq);
+    h = add_int_to_digest(h, m->seq);
+    h = add_int_to_digest(h, m->t_us);
+    h = add_int_to_digest(h, m->direction);
+    h = add_int_to_digest(h, m->origin);
+    h = add_int_to_digest(h, m->kind);
+    h = add_int_to_digest(h, m->action);
+    h = add_int_to_digest(h, m->size);
+    h = add_int_to_digest(h, m->request_seq);
     h = add_text_to_digest(h, m->finding);
     h = add_text_to_digest(h, m->body);
-    return digest_text_if_present(h, m->revision);
+    return add_text_to_digest_if_present(h, m->revision);
 }
 
 /* ---- the import ------------------------------------------------------------------------------ */
@@ -96,7 +96,7 @@ struct import {
     /* owned; the texts of `known`; an empty text: the field is not known yet */
     struct buf learnt[FIELDS_OF_UPDATE];
     struct buf method, target; /* owned; texts of the current message, as JSON with escapes */
-    struct buf origin;         /* owned; result of import_set_origin_members() */
+    struct buf origin;         /* owned; result of import_set_event_members() */
     struct buf error;          /* owned */
 };
 
@@ -128,7 +128,7 @@ int import_open(struct import **ret, const char *vault, struct buf *error)
         import_close(d);
         return st == MI_EPROTO ? MI_ESTORE : st;
     }
-    writer_require_bodies(d->writer);
+    writer_make_lost_bodies_fatal(d->writer);
     *ret = d;
     return 0;
 }
@@ -208,7 +208,7 @@ int import_session(struct import *d, const struct query_session *s, const char *
     return st < 0 ? import_fail(d, st) : 0;
 }
 
-void import_set_origin_members(struct import *d, struct slice members)
+void import_set_event_members(struct import *d, struct slice members)
 {
     buf_clear(&d->origin);
     buf_addc(&d->origin, ',');
@@ -251,7 +251,7 @@ int import_commit(struct import *d)
         if (d->learnt[i].failed)
             return import_fail(d, MI_ENOMEM);
         if (d->learnt[i].n > 0)
-            *field_text(&fields_of_update.list[i], &u) = buf_slice(&d->learnt[i]);
+            *field_get_text_in_record(&fields_of_update.list[i], &u) = buf_slice(&d->learnt[i]);
     }
     /* Start time plus duration may overflow, because a file may contain any numbers. */
     if (u.ended_at_us == 0 && __builtin_add_overflow(d->started_us, d->last_t_us, &u.ended_at_us))
@@ -278,7 +278,7 @@ static void import_set_missing_text(struct import *d, int i, struct json_value v
 
 /* Reads name and version of the client or server. name: index of the field for the name; the next
  * field is the version. */
-static void import_read_peer(struct import *d, int name, struct json_value info)
+static void import_read_name_version(struct import *d, int name, struct json_value info)
 {
     import_set_missing_text(d, name, json_get(info, "name"));
     import_set_missing_text(d, name + 1, json_get(info, "version"));
@@ -297,16 +297,16 @@ static void import_read_session_info(struct import *d, const struct query_messag
     if (m->body.p == NULL || rpc_read(m->body, &r) < 0)
         return;
     if (is_request && slice_is(m->method, "initialize")) {
-        import_read_peer(d, UPDATE_AT_client_name, json_get(r.params, "clientInfo"));
+        import_read_name_version(d, UPDATE_AT_client_name, json_get(r.params, "clientInfo"));
     } else if (is_request && rpc_is_modern(&r)) {
-        import_read_peer(d, UPDATE_AT_client_name, json_get(r.meta, META_CLIENT));
+        import_read_name_version(d, UPDATE_AT_client_name, json_get(r.meta, META_CLIENT));
         import_set_missing_text(d, UPDATE_AT_protocol_version, json_get(r.meta, META_VERSION));
     } else if (is_result && slice_is(m->request_method, "initialize")) {
-        import_read_peer(d, UPDATE_AT_server_name, json_get(r.result, "serverInfo"));
+        import_read_name_version(d, UPDATE_AT_server_name, json_get(r.result, "serverInfo"));
         import_set_missing_text(d, UPDATE_AT_protocol_version,
                                 json_get(r.result, "protocolVersion"));
     } else if (is_result && r.result_meta.type == JSON_OBJECT) {
-        import_read_peer(d, UPDATE_AT_server_name, json_get(r.result_meta, META_SERVER));
+        import_read_name_version(d, UPDATE_AT_server_name, json_get(r.result_meta, META_SERVER));
     }
 }
 

@@ -30,7 +30,7 @@ void import_close(struct import *d);
 MI_MUST int import_session(struct import *d, const struct query_session *s, const char *name);
 /* Adds members to the event `imported`. Call this function before import_commit(). members: JSON,
  * such as "\"origin\":…". */
-void import_set_origin_members(struct import *d, struct slice members);
+void import_set_event_members(struct import *d, struct slice members);
 /* Adds a message. Call this function in the order of the messages. The body must be in m->body. */
 MI_MUST int import_message(struct import *d, const struct query_message *m);
 /* Returns 0, or 1 if the recording was imported before: then nothing changes, and

@@ -65,11 +65,11 @@ static int read_member(int member, struct json_value v, struct buf *texts, struc
     if (f->type == VALUE_WORD)
         return read_member_word(v, name, f->words, texts, field_get_unsigned_pointer(f, m), why);
     if (f->type == VALUE_TEXT || member == M_text)
-        return cassette_read_string(v, name, texts, field_text(f, m), why);
+        return cassette_read_string(v, name, texts, field_get_text_in_record(f, m), why);
     switch (member) {
     case M_id:
     case M_msg:
-        *field_text(f, m) = v.text;
+        *field_get_text_in_record(f, m) = v.text;
         return 0;
     case M_member:
         m->batch_seq = 1;
@@ -81,7 +81,7 @@ static int read_member(int member, struct json_value v, struct buf *texts, struc
         buf_adds(why, "`code` must be a whole number");
         return MI_EPROTO;
     default:
-        return cassette_read_count(v, name, field_number(f, m), why);
+        return cassette_read_count(v, name, field_get_number_in_record(f, m), why);
     }
 }
 
@@ -111,14 +111,16 @@ static bool field_must_be_written(const struct record_field *f, const struct que
     /* the casts remove const; neither struct is changed */
     void *m = (void *)(uintptr_t)message, *d = (void *)(uintptr_t)derived;
     if (field_is_text(f))
-        return field_text(f, m)->p != NULL && !slice_eq(*field_text(f, m), *field_text(f, d));
+        return field_get_text_in_record(f, m)->p != NULL &&
+               !slice_eq(*field_get_text_in_record(f, m), *field_get_text_in_record(f, d));
     if (f->type == VALUE_WORD)
         return *field_get_unsigned_pointer(f, m) != *field_get_unsigned_pointer(f, d) ||
                *field_get_unsigned_pointer(f, m) >= f->words->n;
-    int64_t n = *field_number(f, m);
+    int64_t n = *field_get_number_in_record(f, m);
     if (f->null == VALUE_UNLESS)
-        return *field_flag(f, m) && (!*field_flag(f, d) || n != *field_number(f, d));
-    return n >= 0 && n != *field_number(f, d);
+        return *field_get_flag_in_record(f, m) &&
+               (!*field_get_flag_in_record(f, d) || n != *field_get_number_in_record(f, d));
+    return n >= 0 && n != *field_get_number_in_record(f, d);
 }
 
 static void write_member(struct json_out *j, int member, const struct query_message *m)

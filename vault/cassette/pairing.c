@@ -101,7 +101,7 @@ static int pairing_make_key(struct pairing *p, bool of_client, struct json_value
 {
     buf_clear(&p->key);
     buf_addc(&p->key, of_client ? 'c' : 's');
-    rpc_id_key(&p->key, id);
+    rpc_id_append_key(&p->key, id);
     return p->key.failed ? MI_ENOMEM : 0;
 }
 

@@ -54,7 +54,7 @@ static int deliver_server_message(struct cassette_reader *r, struct query_messag
 
 /* Marks the request as answered: the proxy would have answered it with an error, so no later answer
  * belongs to the request. */
-static int note_refused_answer(struct cassette_reader *r, int64_t seq)
+static int mark_request_as_answered(struct cassette_reader *r, int64_t seq)
 {
     struct rpc answer = {.kind = RPC_ERROR};
     int st = pairing_add_message(&r->pairing, false, &answer, 0, 0, (struct slice){0},
@@ -73,7 +73,7 @@ static int end_overdue_request(struct cassette_reader *r, int64_t now_us, bool *
     *ret_more = postponed_errors_remove_due(&r->postponed, now_us, &error);
     if (*ret_more)
         q = pairing_find(&r->pairing, (int64_t)error.seq);
-    return q != NULL && !q->answered ? note_refused_answer(r, q->seq) : 0;
+    return q != NULL && !q->answered ? mark_request_as_answered(r, q->seq) : 0;
 }
 
 static int report_unusable_server_line(struct cassette_reader *r, const struct server_line *line)
@@ -92,7 +92,7 @@ static int report_unusable_server_line(struct cassette_reader *r, const struct s
     if (st < 0 || seq == 0)
         return st;
     if (line->kind == SERVER_LINE_REFUSED)
-        return note_refused_answer(r, seq);
+        return mark_request_as_answered(r, seq);
     bool more;
     /* If the table is full, the oldest request is ended first, as in proxy/session/invalid_line. */
     if (postponed_errors_are_full(&r->postponed))
@@ -143,7 +143,7 @@ static int deliver_server_answer(struct cassette_reader *r, const struct server_
         found = (found | FINDING(flaw)) & ~FINDING(FIND_RESULT_NOT_OBJECT);
     if (other)
         found |= FINDING(FIND_ID_TYPE_CHANGED);
-    if (answer_flaw_is_final(flaw, asked.method)) {
+    if (answer_flaw_is_unrepairable(flaw, asked.method)) {
         m.action = ROW_REFUSED;
     } else if (answer_flaw_write_repaired_answer(answer, &asked, other, &r->mended,
                                                  &(struct repairs){0}) < 0) {

@@ -222,7 +222,7 @@ static int write_whole_session(struct writing *wr, const struct query_session *s
     int64_t last_seq, last_t_us;
     int st = query_last_message(wr->q, s->id, &last_seq, &last_t_us);
     if (st == 0)
-        st = query_has_revisions(wr->q, s->id, &copy.has_revisions);
+        st = query_messages_have_revisions(wr->q, s->id, &copy.has_revisions);
     if (st < 0)
         return st;
     /* no end was recorded: use the time of the last message, as import.c does */

@@ -74,7 +74,7 @@ void otlp_add_session_duration(struct otlp_durations *d, const struct otlp_sessi
 }
 
 /* Adds a decimal number without printf("%f"), which depends on the locale. */
-static void add_seconds(struct json_out *j, const char *name, int64_t us)
+static void add_number_of_seconds(struct json_out *j, const char *name, int64_t us)
 {
     json_out_name(j, name);
     buf_printf(j->b, "%lld.%06lld", (long long)(us / 1000000), (long long)(us % 1000000));
@@ -91,9 +91,9 @@ static void add_histogram_point(struct json_out *j, const struct otlp_session *s
     otlp_add_time(j, "startTimeUnixNano", s->s->started_at_us + from_us);
     otlp_add_time(j, "timeUnixNano", s->s->started_at_us + to_us);
     otlp_add_integer(j, "count", p->count, "");
-    add_seconds(j, "sum", p->sum_us);
-    add_seconds(j, "min", p->min_us);
-    add_seconds(j, "max", p->max_us);
+    add_number_of_seconds(j, "sum", p->sum_us);
+    add_number_of_seconds(j, "min", p->min_us);
+    add_number_of_seconds(j, "max", p->max_us);
     json_out_array(j, "bucketCounts");
     for (size_t i = 0; i < OTLP_BUCKETS; i++)
         otlp_add_integer(j, NULL, p->bucket[i], "");

@@ -103,7 +103,7 @@ static uint64_t make_span_id(const struct otlp_session *s, int64_t seq)
 
 /* ---- the context of a request ---- */
 
-struct otlp_context otlp_read_context(struct slice body)
+struct otlp_context otlp_read_trace_context(struct slice body)
 {
     struct otlp_context c = {0};
     struct json_scan scan;
@@ -143,7 +143,7 @@ struct otlp_operation otlp_make_operation(const struct otlp_session *s, int64_t 
                                           struct slice body)
 {
     struct otlp_operation o = {.seq = seq};
-    struct otlp_context c = otlp_read_context(body);
+    struct otlp_context c = otlp_read_trace_context(body);
     memcpy(o.trace, otlp_get_trace_id(s, &c).p, sizeof o.trace - 1);
     return o;
 }

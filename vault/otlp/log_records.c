@@ -36,7 +36,7 @@ static void otlp_end_log_record(struct otlp_request *r, const struct otlp_sessio
     otlp_add_attribute(&r->j, "mcp_interposer.session", s->s->uid);
     json_out_end(&r->j);
     /* Without a call, the log record belongs to the trace of the session. */
-    struct otlp_context context = otlp_read_context(o->body);
+    struct otlp_context context = otlp_read_trace_context(o->body);
     if (o->seq != 0)
         otlp_add_ids(&r->j, s, o->seq, &context);
     else

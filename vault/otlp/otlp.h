@@ -68,7 +68,7 @@ struct otlp_call {
 #define OTLP_MESSAGE_MAX 1024 /* longest error message, in bytes; the rest is cut off */
 /* Returns the message of a JSON-RPC error, which the caller frees with free(). NULL if there is no
  * message, or no memory. */
-char *otlp_error_message(struct slice body);
+char *otlp_copy_error_message(struct slice body);
 
 struct otlp_request {
     struct json_out j;

@@ -10,7 +10,7 @@ struct otlp_context {
     struct slice uri;                     /* URI of a resource */
 };
 
-struct otlp_context otlp_read_context(struct slice body);
+struct otlp_context otlp_read_trace_context(struct slice body);
 /* Writes the members traceId, spanId and flags for the call with request `seq`. */
 void otlp_add_ids(struct json_out *j, const struct otlp_session *s, int64_t seq,
                   const struct otlp_context *c);

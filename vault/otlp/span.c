@@ -16,7 +16,7 @@ static bool message_is_prompt(const struct query_message *m)
     return slice_is(m->method, "prompts/get");
 }
 
-char *otlp_error_message(struct slice body)
+char *otlp_copy_error_message(struct slice body)
 {
     struct json_scan scan;
     if (body.p == NULL || json_scan(body, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
@@ -216,7 +216,7 @@ void otlp_add_operation_span(struct otlp_request *r, const struct otlp_session *
                              struct slice body, int64_t last_t_us)
 {
     struct json_out *j = &r->j;
-    struct otlp_context context = otlp_read_context(body);
+    struct otlp_context context = otlp_read_trace_context(body);
     char id[OTLP_SPAN_ID];
     struct otlp_call c = {.request = first,
                           .status = o->status,
@@ -252,7 +252,7 @@ void otlp_add_span(struct otlp_request *r, const struct otlp_session *s, const s
 {
     struct json_out *j = &r->j;
     const struct otlp_operation *o = &c->operation;
-    struct otlp_context context = otlp_read_context(c->body);
+    struct otlp_context context = otlp_read_trace_context(c->body);
     char id[OTLP_SPAN_ID];
     bool same_trace = o->seq != 0 && slice_is(otlp_get_trace_id(s, &context), o->trace);
     otlp_operation_id(s, o->seq, id);

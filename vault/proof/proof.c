@@ -44,7 +44,7 @@ static int proof_add_commitment_groups(struct proof *p, struct bundle_out *o)
         for (size_t i = 0; i < k; i++)
             wanted = wanted || p->row[g * PLACES_GROUP + i].wanted;
         if (wanted)
-            bundle_write_group(o, g, p->commitment + g * PLACES_GROUP, k, node, groups);
+            bundle_write_commitment_group(o, g, p->commitment + g * PLACES_GROUP, k, node, groups);
     }
     free(node);
     return 0;
@@ -97,7 +97,7 @@ int proof_write_bundle(struct query *q, const struct proof_request *what, struct
                        struct buf *error)
 {
     struct proof p = {.q = q, .what = what, .error = error};
-    int st = query_refresh(q);
+    int st = query_reopen_if_outdated(q);
     if (st == 0)
         st = db_begin(&q->d);
     if (st < 0)

@@ -124,7 +124,7 @@ static int proof_add_session_end(struct proof *p, struct bundle_out *o)
         p, "SELECT end_salt@end_record FROM sessions WHERE id = ?1", p->what->session_id);
     int rc = sqlite3_step(s), st = 0;
     if (rc == SQLITE_ROW && commitment_read_salt(s, 0, &salt)) {
-        bundle_begin_end_record(o, &salt);
+        bundle_begin_session_end_record(o, &salt);
         bundle_write_field(o, slice_of(bundle_shape[BUNDLE_END].name));
         proof_add_record_fields(o, s, BUNDLE_END);
         bundle_end_record(o);

@@ -54,7 +54,7 @@ int query_body(struct query *q, struct slice uid, const struct query_message *m,
                struct buf *b)
 {
     if (q->remote != NULL)
-        return query_store_body(q, uid, m->seq, max, b);
+        return query_read_body_from_store(q, uid, m->seq, max, b);
     if (!is_uid_of_session(uid)) /* check the uid, because it is used as a file name */
         return set_body_error(q, uid, "not a session UID");
     char name[UID_LEN + 1] = {0};

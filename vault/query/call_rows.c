@@ -62,7 +62,7 @@ static int derive_session_calls(struct query *q, int64_t id)
     st = db_run_statement(&q->d, Q_DERIVE_AGAIN, DB_WITH(db_int(id)));
     if (st == 0)
         st = db_run_statement(&q->d, Q_DERIVE_AGAIN_OPERATIONS, DB_WITH(db_int(id)));
-    call_batch_start(q->derived, id);
+    call_batch_start_session(q->derived, id);
     if (st == 0)
         st = query_read_number(q, Q_CALL_MAY_LINK, id, &may_link);
     if (st == 0)
@@ -99,7 +99,8 @@ static int derive_calls_of_sessions(struct query *q, const struct id_list *list)
 /* ---- the statement ---- */
 
 /* Lists the sessions that match the filter and have no rows in the table. */
-static int list_sessions_without_rows(struct query *q, const struct where *w, struct id_list *list)
+static int find_sessions_without_call_rows(struct query *q, const struct where *w,
+                                           struct id_list *list)
 {
     struct buf sql = {0};
     sqlite3_stmt *st = NULL;
@@ -221,8 +222,8 @@ static bool call_rows_should_continue(const struct call_question *x)
     return x->goes_on == NULL || x->goes_on(x->ctx);
 }
 
-static int call_rows_run(struct query *q, const char *sql, const struct where *w,
-                         const struct call_question *x, query_row_fn fn, void *ctx)
+static int call_rows_run_query(struct query *q, const char *sql, const struct where *w,
+                               const struct call_question *x, query_row_fn fn, void *ctx)
 {
     sqlite3_stmt *st;
     int rc = SQLITE_DONE, status = db_begin_query_text(&q->d, sql, &st, NULL, 0);
@@ -268,7 +269,7 @@ static int derive_missing_calls(struct query *q, const struct filter *f, struct 
     int st;
     do {
         missing->n = 0;
-        st = query_refresh(q);
+        st = query_reopen_if_outdated(q);
         connection = q->d.connections;
         if (st == 0) {
             /* A store has the calls of all sessions. Read the version of a vault each time: a
@@ -281,7 +282,7 @@ static int derive_missing_calls(struct query *q, const struct filter *f, struct 
         w.has_cwd = q->has_calls;
         where_add_session(&w, f, FILTER_HOLDS);
         if (st == 0 && q->remote == NULL)
-            st = w.sql.failed ? MI_ENOMEM : list_sessions_without_rows(q, &w, missing);
+            st = w.sql.failed ? MI_ENOMEM : find_sessions_without_call_rows(q, &w, missing);
         where_clause_close(&w);
         if (st == 0 && missing->n > 0) {
             st = derive_calls_of_sessions(q, missing);
@@ -291,7 +292,7 @@ static int derive_missing_calls(struct query *q, const struct filter *f, struct 
                 sqlite3_exec(q->d.db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) == SQLITE_OK)
                 st = derive_calls_of_sessions(q, missing);
         }
-        int again = st == 0 || st == MI_ESTORE ? query_refresh(q) : st;
+        int again = st == 0 || st == MI_ESTORE ? query_reopen_if_outdated(q) : st;
         st = again < 0 ? again : st;
     } while ((st == 0 || st == MI_ESTORE) && connection != q->d.connections);
     return st;
@@ -334,7 +335,7 @@ int call_rows_read(struct query *q, const struct call_question *x, const char *c
         if (at != NULL)
             buf_printf(&sql, ")%s", at + strlen("@calls"));
         bool failed = sql.failed || w.sql.failed || sessions.sql.failed;
-        st = failed ? MI_ENOMEM : call_rows_run(q, buf_str(&sql), &w, x, fn, ctx);
+        st = failed ? MI_ENOMEM : call_rows_run_query(q, buf_str(&sql), &w, x, fn, ctx);
     }
     free(missing.id);
     buf_close(&sql);
@@ -344,7 +345,7 @@ int call_rows_read(struct query *q, const struct call_question *x, const char *c
 }
 
 /* Does nothing, because the SQL function each() has already passed the row to the callback. */
-static int call_rows_on_each_row(void *ctx, sqlite3_stmt *st)
+static int call_rows_ignore_row(void *ctx, sqlite3_stmt *st)
 {
     (void)ctx, (void)st;
     return 0;
@@ -357,7 +358,7 @@ int call_rows_read_with_callback(struct query *q, const struct call_question *x,
     buf_printf(&each, "each(%s)", columns);
     q->each = (struct each){.fn = fn, .ctx = ctx};
     int st =
-        each.failed ? MI_ENOMEM : call_rows_read(q, x, buf_str(&each), call_rows_on_each_row, NULL);
+        each.failed ? MI_ENOMEM : call_rows_read(q, x, buf_str(&each), call_rows_ignore_row, NULL);
     buf_close(&each);
     return q->each.status < 0 ? q->each.status : st;
 }

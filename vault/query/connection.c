@@ -46,7 +46,7 @@ static int read_database_version(struct query *q)
 static int roll_back_journal(struct query *q)
 {
     sqlite3 *db = NULL;
-    int rc = connect_open(&db, buf_str(&q->d.file), NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
+    int rc = connect_open_database(&db, buf_str(&q->d.file), NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(db, "PRAGMA user_version", NULL, NULL, NULL);
     sqlite3_close(db);
@@ -92,7 +92,7 @@ void query_free_derived_calls(struct query *q)
     q->derived = NULL;
 }
 
-int query_refresh(struct query *q)
+int query_reopen_if_outdated(struct query *q)
 {
     if (!db_is_outdated(&q->d))
         return 0;
@@ -269,7 +269,7 @@ int query_dir_fd(const struct query *q)
 
 int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret)
 {
-    int status = query_refresh(q);
+    int status = query_reopen_if_outdated(q);
     return status == 0 ? db_begin_query(&q->d, i, ret, NULL, 0) : status;
 }
 
@@ -283,7 +283,7 @@ int query_prepare_where(struct query *q, enum query_statement i, const struct wh
     buf_add(&text, sql, (size_t)(at - sql));
     buf_slice_add(&text, buf_slice(&w->sql));
     buf_adds(&text, at);
-    int status = text.failed ? MI_ENOMEM : query_refresh(q);
+    int status = text.failed ? MI_ENOMEM : query_reopen_if_outdated(q);
     if (status == 0)
         status = db_begin_query_text(&q->d, buf_str(&text), ret, NULL, 0);
     if (status == 0)
@@ -300,7 +300,7 @@ int query_finish_statement(struct query *q, sqlite3_stmt *st, int rc)
 int query_read_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret)
 {
     int64_t n;
-    int status = query_refresh(q);
+    int status = query_reopen_if_outdated(q);
     if (status == 0)
         status = db_read_number(&q->d, i, &n, DB_WITH(db_int(id)));
     if (status == 0 || status == MI_ENOENT)

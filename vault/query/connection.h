@@ -28,7 +28,7 @@ struct query {
 /* If the database was opened without SQLite's -wal and -shm files, and a writer has started since
  * then, connects again and finalizes prepared statements. Call this function before a transaction.
  * 0, MI_ESTORE or MI_ENOMEM. */
-MI_MUST int query_refresh(struct query *q);
+MI_MUST int query_reopen_if_outdated(struct query *q);
 /* Frees q->derived. Call this function before the connection is closed, which deletes
  * temp.calls. */
 void query_free_derived_calls(struct query *q);

@@ -80,7 +80,7 @@ static int cost_add_session(struct cost_server *s, const struct query_session *o
     if (!GROW(s->session, s->session_n, s->session_cap))
         return MI_ENOMEM;
     struct cost_session *c = &s->session[s->session_n++];
-    *c = (struct cost_session){.id = of->id, .imported = query_is_imported(of)};
+    *c = (struct cost_session){.id = of->id, .imported = query_session_is_imported(of)};
     memcpy(c->uid, of->uid.p, of->uid.n);
     return 0;
 }
@@ -96,7 +96,7 @@ static bool cost_on_session(void *ctx, const struct query_session *s)
         x->status = query_session_is_made_by_send(x->q, s->id, &sent);
     if (x->status < 0)
         return false;
-    if (sent || (!x->c->imported && query_is_imported(s))) {
+    if (sent || (!x->c->imported && query_session_is_imported(s))) {
         x->c->left_out = true;
         return true;
     }
@@ -135,7 +135,7 @@ static int64_t read_cost_number(sqlite3_value *v, int64_t max)
     return n < max ? n : max;
 }
 
-static int64_t add_known_counts(int64_t a, int64_t b)
+static int64_t add_counts_unless_unknown(int64_t a, int64_t b)
 {
     return a < 0 ? b : b < 0 ? a : a + b;
 }
@@ -201,9 +201,9 @@ static void cost_add_result_of_continuation(struct cost_reading *x, int64_t id,
     if (at == x->operation_n || x->operation[at].id != id)
         return;
     struct context_result *sum = &x->operation[at].result;
-    *sum = (struct context_result){add_known_counts(sum->tokens, r->tokens),
-                                   add_known_counts(sum->binaries, r->binaries),
-                                   add_known_counts(sum->binary_size, r->binary_size)};
+    *sum = (struct context_result){add_counts_unless_unknown(sum->tokens, r->tokens),
+                                   add_counts_unless_unknown(sum->binaries, r->binaries),
+                                   add_counts_unless_unknown(sum->binary_size, r->binary_size)};
 }
 
 static int cost_add_call(struct cost_reading *x, int64_t id, struct slice tool,

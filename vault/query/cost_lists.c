@@ -49,7 +49,7 @@ static bool lists_method_has_instructions(struct slice method)
     return slice_is(method, "initialize") || slice_is(method, "server/discover");
 }
 
-static uint64_t lists_hash_cursor(struct json_value v)
+static uint64_t lists_hash_page_cursor(struct json_value v)
 {
     return v.type == JSON_STRING ? rpc_id_hash_json(v) : 0;
 }
@@ -111,7 +111,7 @@ static int lists_remove_hidden_tools(struct lists_reading *x, struct slice body,
         buf_clear(&x->seen);
         st = buf_reserve(&x->seen, n) ? 0 : MI_ENOMEM;
         if (st == 0) {
-            changes_write_changed_text(&c, body, x->seen.p);
+            changes_apply_to_text(&c, body, x->seen.p);
             x->seen.n = n;
             /* the list is still valid JSON after tools were removed */
             st = rpc_read(buf_slice(&x->seen), m) < 0 ? MI_ENOMEM : 0;
@@ -147,7 +147,7 @@ static int lists_add_page(struct lists_reading *x, size_t i, const struct rpc *m
         x->list[i].tokens = cursor == 0 ? 0 : x->list[i].tokens;
         x->list[i].tokens += context_count_definitions_tokens(array);
     }
-    x->list[i].next = lists_hash_cursor(m->next_cursor);
+    x->list[i].next = lists_hash_page_cursor(m->next_cursor);
     if (!x->list[i].begun || x->list[i].next != 0)
         return 0;
     x->list[i].begun = false;
@@ -173,7 +173,7 @@ static bool lists_on_message(void *ctx, const struct query_message *m)
     if (m->kind == KIND_REQUEST && !begins && m->body.p != NULL && rpc_read(m->body, &rpc) >= 0) {
         size_t at = x->request_n++ % REQUESTS_KEPT;
         x->request[at].seq = m->seq;
-        x->request[at].cursor = lists_hash_cursor(rpc.cursor);
+        x->request[at].cursor = lists_hash_page_cursor(rpc.cursor);
     }
     if (m->kind != KIND_RESULT ||
         (!begins && !lists_page_continues_list(x, i, m->request_seq, &cursor)))

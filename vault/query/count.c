@@ -82,7 +82,7 @@ static void make_group_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
     char day[CLOCK_TEXT_MAX];
     buf_clear(&x->key);
     if (x->c->by == COUNT_DAY) {
-        clock_local_text(at_us, day);
+        clock_write_local_time(at_us, day);
         append_group_key_part(&x->key, (struct slice){day, size_min(strlen(day), 10)});
         return;
     }
@@ -177,7 +177,7 @@ static bool check_if_session_is_left_out(void *ctx, const struct query_session *
     bool sent = false;
     if (!l->c->sent)
         l->status = query_session_is_made_by_send(l->q, s->id, &sent);
-    l->c->left_out = sent || (!l->c->imported && query_is_imported(s));
+    l->c->left_out = sent || (!l->c->imported && query_session_is_imported(s));
     return l->status == 0 && !l->c->left_out;
 }
 

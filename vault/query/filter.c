@@ -99,17 +99,17 @@ bool filter_matches_message(const struct filter *f, int64_t started_at_us,
 bool filter_matches_event(const struct filter *f, int64_t started_at_us,
                           const struct query_event *e)
 {
-    return !filter_selects_by_call(f) && filter_includes_time(f, started_at_us + e->t_us);
+    return !filter_has_call_conditions(f) && filter_includes_time(f, started_at_us + e->t_us);
 }
 
-bool filter_selects_by_call(const struct filter *f)
+bool filter_has_call_conditions(const struct filter *f)
 {
     return f->tool != NULL || f->method != NULL || f->failed || f->slow_us > 0;
 }
 
 bool filter_selects_rows(const struct filter *f)
 {
-    return filter_selects_by_call(f) || f->since_us != INT64_MIN || f->until_us != INT64_MAX;
+    return filter_has_call_conditions(f) || f->since_us != INT64_MIN || f->until_us != INT64_MAX;
 }
 
 /* ---- conditions ---- */
@@ -307,7 +307,7 @@ static struct slice filter_get_sql_value_text(sqlite3_value *v)
 }
 
 /* The SQL functions fits(TEXT, GLOB) and is_in_project(TEXT, PROJECT). */
-static void sql_function_fits(sqlite3_context *to, int n, sqlite3_value **value)
+static void sql_function_fits_glob(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;
     const char *glob = (const char *)sqlite3_value_text(value[1]);
@@ -343,7 +343,7 @@ int filter_register_functions(sqlite3 *db)
         int arguments;
         void (*run)(sqlite3_context *to, int n, sqlite3_value **value);
     } functions[] = {
-        {"fits", 2, sql_function_fits},
+        {"fits", 2, sql_function_fits_glob},
         {"is_in_project", 2, sql_function_is_in_project},
         {"message_status", 5, sql_function_message_status},
     };

@@ -70,7 +70,7 @@ bool filter_matches_event(const struct filter *f, int64_t started_at_us,
                           const struct query_event *e);
 /* Whether the filter has a condition on method, tool, failed or slow_us. No event matches such a
  * filter. */
-bool filter_selects_by_call(const struct filter *f);
+bool filter_has_call_conditions(const struct filter *f);
 /* Whether the filter has a condition on method, tool, failed, slow_us, since_us or until_us. */
 bool filter_selects_rows(const struct filter *f);
 
@@ -100,7 +100,7 @@ void where_add_call_conditions(struct where *w, const struct filter *f);
 /* Adds the condition for a message `m` of a session that began at started_at_us. In SQL, `r` is the
  * request that the message answers, or NULL. */
 void where_add_message_conditions(struct where *w, const struct filter *f, int64_t started_at_us);
-/* Adds the condition for an event `e`. If filter_selects_by_call(), no event matches: then the
+/* Adds the condition for an event `e`. If filter_has_call_conditions(), no event matches: then the
  * caller must not read events. */
 void where_add_event_conditions(struct where *w, const struct filter *f, int64_t started_at_us);
 void where_clause_close(struct where *w);

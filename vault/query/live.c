@@ -24,19 +24,19 @@ int query_read_session_end_time(struct query *q, int64_t session_id, int64_t *re
 
 bool query_has_running_session(struct query *q)
 {
-    return q->remote == NULL && query_refresh(q) == 0 && running_list_has_rows(q->d.db);
+    return q->remote == NULL && query_reopen_if_outdated(q) == 0 && running_list_has_rows(q->d.db);
 }
 
 int query_read_running_processes(struct query *q, int64_t session_id, struct running *ret)
 {
-    int status = query_refresh(q);
+    int status = query_reopen_if_outdated(q);
     if (status == 0)
         status = running_list_read_row(q->d.db, session_id, ret);
     return status == MI_ESTORE ? db_fail(&q->d) : status;
 }
 
-int query_last_seq_and_event(struct query *q, int64_t session_id, int64_t *ret_seq,
-                             int64_t *ret_event)
+int query_read_last_seq_and_event(struct query *q, int64_t session_id, int64_t *ret_seq,
+                                  int64_t *ret_event)
 {
     int64_t seq, t_us;
     int status = query_last_message(q, session_id, &seq, &t_us);

@@ -57,7 +57,7 @@ int query_messages_and_events(struct query *q, const struct message_question *x,
     if (x->filter != NULL) {
         where_add_message_conditions(&w, x->filter, x->started_at_us);
         where_add_event_conditions(&events.where, x->filter, x->started_at_us);
-        events.fn = filter_selects_by_call(x->filter) ? NULL : on_event;
+        events.fn = filter_has_call_conditions(x->filter) ? NULL : on_event;
     }
     buf_adds(&w.sql, x->lists ? " AND (m.method IN " LISTS " OR r.method IN " LISTS ")" : "");
     int st = w.sql.failed || events.where.sql.failed ? MI_ENOMEM : 0;
@@ -115,7 +115,7 @@ int query_session_is_made_by_send(struct query *q, int64_t session_id, bool *ret
     return st;
 }
 
-int query_has_revisions(struct query *q, int64_t session_id, bool *ret)
+int query_messages_have_revisions(struct query *q, int64_t session_id, bool *ret)
 {
     int64_t n = 0;
     int st = query_read_number(q, Q_REVISIONS, session_id, &n);

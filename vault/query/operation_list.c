@@ -43,7 +43,7 @@ static bool operation_list_on_operation(void *ctx, const struct query_call *c)
     return true;
 }
 
-static int compare_hops_by_seq(const void *a, const void *b)
+static int compare_continuations_by_seq(const void *a, const void *b)
 {
     const struct listed_hop *x = a, *y = b;
     return (x->seq > y->seq) - (x->seq < y->seq);
@@ -54,7 +54,7 @@ static int compare_hops_by_operation(const void *a, const void *b)
     const struct listed_hop *x = a, *y = b;
     if (x->operation_seq != y->operation_seq)
         return x->operation_seq < y->operation_seq ? -1 : 1;
-    return compare_hops_by_seq(a, b);
+    return compare_continuations_by_seq(a, b);
 }
 
 int operation_list_read(struct operation_list *l, struct query *q, int64_t session_id)
@@ -87,7 +87,7 @@ int operation_list_read(struct operation_list *l, struct query *q, int64_t sessi
         qsort(l->of, l->hop_n, sizeof *l->of, compare_hops_by_operation);
     }
     if (l->end_n > 1)
-        qsort(l->end, l->end_n, sizeof *l->end, compare_hops_by_seq);
+        qsort(l->end, l->end_n, sizeof *l->end, compare_continuations_by_seq);
     return st == 0 && l->no_memory ? MI_ENOMEM : st;
 }
 

@@ -71,7 +71,7 @@ static int person_time_add_server_request(struct person_time_reading *r, int64_t
     r->l->times[r->l->n++] = (struct person_time){
         .ask = id,
         .call = (id & ~SCHEMA_SEQ_MAX) + c->operation_seq,
-        .us = of_person ? asker_take_uncovered_us(c, ask->covered_us, ask->end_us) : 0,
+        .us = of_person ? asker_take_uncounted_time(c, ask->covered_us, ask->end_us) : 0,
         .method = c->method,
         .target = c->target,
     };

@@ -48,13 +48,13 @@ struct query_session {
     int64_t number;
     enum query_evidence evidence;
     size_t uid_unique; /* length of the shortest prefix of uid that no other session has */
-    /* messages of the session may have their own revision; set from query_has_revisions() or from
-     * the cassette's version */
+    /* messages of the session may have their own revision; set from query_messages_have_revisions()
+     * or from the cassette's version */
     bool has_revisions;
 };
 
 /* Whether the session was added by `import`, not recorded. */
-static inline bool query_is_imported(const struct query_session *s)
+static inline bool query_session_is_imported(const struct query_session *s)
 {
     return s->pid == 0;
 }
@@ -272,7 +272,8 @@ struct message_question {
 };
 
 /* Calls on_message for messages in the order of seq. If on_event is not NULL, also calls
- * on_event for events, in the order of time. If filter_selects_by_call(), there are no events. */
+ * on_event for events, in the order of time. If filter_has_call_conditions(), there are no
+ * events. */
 MI_MUST int query_messages_and_events(struct query *q, const struct message_question *x,
                                       query_message_fn on_message, query_event_fn on_event,
                                       void *ctx);
@@ -308,7 +309,7 @@ MI_MUST int query_events_newest_first(struct query *q, int64_t session_id, int64
 MI_MUST int query_session_is_made_by_send(struct query *q, int64_t session_id, bool *ret);
 
 /* Whether a message of the session has its own revision. Reads all messages of the session. */
-MI_MUST int query_has_revisions(struct query *q, int64_t session_id, bool *ret);
+MI_MUST int query_messages_have_revisions(struct query *q, int64_t session_id, bool *ret);
 
 /* Finds the last seal of a session in the log (docs/evidence.md). Reads the log backwards from its
  * end to the seal: 0.25 s for a million leaves. MI_ENOENT: the log has no seal of the session. */
@@ -342,8 +343,8 @@ bool query_has_running_session(struct query *q);
 /* Reads the recorded processes of a session that has not ended. MI_ENOENT: none are recorded. */
 MI_MUST int query_read_running_processes(struct query *q, int64_t session_id, struct running *ret);
 /* Reads the seq of the last message and the id of the last event; 0 if there is none. */
-MI_MUST int query_last_seq_and_event(struct query *q, int64_t session_id, int64_t *ret_seq,
-                                     int64_t *ret_event);
+MI_MUST int query_read_last_seq_and_event(struct query *q, int64_t session_id, int64_t *ret_seq,
+                                          int64_t *ret_event);
 /* Passes the next page of messages after *seq and of events after *event to the callbacks, and
  * advances both. */
 MI_MUST int query_read_newer_rows(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,

@@ -32,9 +32,9 @@ int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, en
         switch (f->type) {
         case VALUE_TEXT:
         case VALUE_JSON:
-            *field_text(f, record) = f->evidence == COVERED_BODY && body == QUERY_WITHOUT_BODY
-                                         ? (struct slice){0}
-                                         : read_text_column(st, i);
+            *field_get_text_in_record(f, record) =
+                f->evidence == COVERED_BODY && body == QUERY_WITHOUT_BODY ? (struct slice){0}
+                                                                          : read_text_column(st, i);
             break;
         case VALUE_WORD:
             *field_get_unsigned_pointer(f, record) =
@@ -43,17 +43,17 @@ int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, en
         case VALUE_TIME:
         case VALUE_SINCE:
         case VALUE_TOOK:
-            *field_number(f, record) = connect_time(st, i);
+            *field_get_number_in_record(f, record) = connect_time(st, i);
             break;
         default:
             /* sqlite3_column_int64() returns 0 for a NULL */
-            *field_number(f, record) = sqlite3_column_int64(st, i);
+            *field_get_number_in_record(f, record) = sqlite3_column_int64(st, i);
             break;
         }
         if (f->null == VALUE_UNLESS)
-            *field_flag(f, record) = sqlite3_column_type(st, i) != SQLITE_NULL;
+            *field_get_flag_in_record(f, record) = sqlite3_column_type(st, i) != SQLITE_NULL;
         else if (f->null == VALUE_MINUS_ONE && sqlite3_column_type(st, i) == SQLITE_NULL)
-            *field_number(f, record) = field_null_number(f);
+            *field_get_number_in_record(f, record) = field_get_number_for_null(f);
     }
     return i;
 }
@@ -138,8 +138,8 @@ int query_messages_without_bodies(struct query *q, const struct message_question
 /* Decides whether all messages that match can be found through the table `calls`, which is much
  * smaller than the table `messages`. *ret_statuses: statuses of these calls; 0: some matching
  * messages may have no row in `calls`. Returns 0 or an error. */
-static int find_statuses_of_own_answers(struct query *q, const struct message_question *x,
-                                        unsigned *ret_statuses)
+static int choose_statuses_for_calls_table(struct query *q, const struct message_question *x,
+                                           unsigned *ret_statuses)
 {
     const struct filter *f = x->filter;
     unsigned statuses = f->statuses == 0 && f->also != NULL ? f->also->statuses : f->statuses;
@@ -159,7 +159,7 @@ int query_find_matching_messages(struct query *q, const struct message_question 
     struct filter own = FILTER_ANY;
     struct where w = {.n = 0};
     sqlite3_stmt *st = NULL;
-    int rc = SQLITE_DONE, status = find_statuses_of_own_answers(q, x, &own.statuses);
+    int rc = SQLITE_DONE, status = choose_statuses_for_calls_table(q, x, &own.statuses);
     rows.to = rows.to < SCHEMA_SEQ_MAX ? rows.to : SCHEMA_SEQ_MAX;
     where_add_call_conditions(&w, &own);
     where_add_message_conditions(&w, x->filter, x->started_at_us);

@@ -83,7 +83,7 @@ static bool parse_session_id(const char *ref, int64_t *ret)
     return true;
 }
 
-static bool session_ref_is_last(const char *ref)
+static bool session_reference_is_last(const char *ref)
 {
     return strcmp(ref, "last") == 0;
 }
@@ -166,7 +166,7 @@ int query_ref_is_server_name(struct query *q, const char *ref, bool *ret)
 {
     int64_t id = 0;
     *ret = false;
-    if (parse_session_id(ref, &id) || session_ref_is_last(ref))
+    if (parse_session_id(ref, &id) || session_reference_is_last(ref))
         return 0;
     int st = find_newest_session_of_server(q, ref, &id);
     *ret = st == 0 && id != 0;
@@ -178,7 +178,7 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     int64_t id = 0;
     int st = 0;
     buf_clear(&q->error);
-    if (ref == NULL || session_ref_is_last(ref)) {
+    if (ref == NULL || session_reference_is_last(ref)) {
         /* find the newest session with a message, or, if no session has a message, the newest
          * session */
         st = query_read_number(q, Q_NEWEST_USED, 0, &id);
@@ -190,12 +190,12 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     }
     if (st == 0)
         st = load_session_by_id(q, id, ret);
-    if (st == MI_ENOENT && ref != NULL && !session_ref_is_last(ref)) {
+    if (st == MI_ENOENT && ref != NULL && !session_reference_is_last(ref)) {
         st = find_session_by_uid(q, ref, &id);
         if (st == 0)
             st = load_session_by_id(q, id, ret);
     }
-    if (st == MI_ENOENT && ref != NULL && !session_ref_is_last(ref))
+    if (st == MI_ENOENT && ref != NULL && !session_reference_is_last(ref))
         buf_printf(&q->error, "no session '%s' in %s; see: mcp-interposer sessions", ref, q->path);
     else if (st == MI_ENOENT)
         buf_printf(&q->error, q->remote != NULL ? QUERY_NOTHING_IN_STORE : QUERY_NOTHING_YET,

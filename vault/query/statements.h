@@ -53,8 +53,9 @@ enum query_statement {
 
 extern const char *const query_sql[Q_COUNT];
 
-/* Calls query_refresh(), and prepares a statement. The first step of the statement begins a
- * transaction, unless another statement is running. *ret is valid until the next transaction. */
+/* Calls query_reopen_if_outdated(), and prepares a statement. The first step of the statement
+ * begins a transaction, unless another statement is running. *ret is valid until the next
+ * transaction. */
 MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret);
 /* Like query_prepare(), but inserts a condition at QUERY_WHERE in the text and binds the values of
  * the condition. w may be NULL. */

@@ -43,13 +43,14 @@ void query_forget_store_pages(struct query *q)
         remote_forget_pages(q->remote);
 }
 
-int query_store_body(struct query *q, struct slice uid, int64_t seq, size_t max, struct buf *b)
+int query_read_body_from_store(struct query *q, struct slice uid, int64_t seq, size_t max,
+                               struct buf *b)
 {
     return set_store_error(q, remote_read_body(q->remote, uid, seq, max, b));
 }
 
-int query_store_search(struct query *q, struct slice first, struct slice last, const char *match,
-                       remote_found_fn fn, void *ctx)
+int query_search_in_store(struct query *q, struct slice first, struct slice last, const char *match,
+                          remote_found_fn fn, void *ctx)
 {
     return set_store_error(q, remote_search_messages(q->remote, first, last, match, fn, ctx));
 }

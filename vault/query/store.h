@@ -14,9 +14,9 @@ MI_MUST int query_find_session_by_number(struct query *q, int64_t number, int64_
 /* Calls remote_forget_pages() for a store; does nothing for a vault. */
 void query_forget_store_pages(struct query *q);
 /* These functions call remote_read_body() and remote_search_messages(). */
-MI_MUST int query_store_body(struct query *q, struct slice uid, int64_t seq, size_t max,
-                             struct buf *b);
-MI_MUST int query_store_search(struct query *q, struct slice first, struct slice last,
-                               const char *match, remote_found_fn fn, void *ctx);
+MI_MUST int query_read_body_from_store(struct query *q, struct slice uid, int64_t seq, size_t max,
+                                       struct buf *b);
+MI_MUST int query_search_in_store(struct query *q, struct slice first, struct slice last,
+                                  const char *match, remote_found_fn fn, void *ctx);
 
 #endif

@@ -109,7 +109,7 @@ int tally_sort_durations(struct tally *t)
     return 0;
 }
 
-int64_t tally_percentile(const struct tally_group *g, int percent)
+int64_t tally_compute_percentile(const struct tally_group *g, int percent)
 {
     if (g->took_n == 0)
         return -1;

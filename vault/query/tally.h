@@ -41,10 +41,10 @@ MI_MUST int tally_add_call(struct tally *t, struct slice key, const struct query
 /* Adds the number of tokens in the result of the call that was added last. A negative number means
  * that the number is unknown. */
 void tally_add_result_tokens(struct tally *t, int64_t tokens);
-/* Sorts the durations. Call it before tally_percentile(). */
+/* Sorts the durations. Call it before tally_compute_percentile(). */
 MI_MUST int tally_sort_durations(struct tally *t);
 /* Returns the percentile of the durations (nearest rank); -1 if there are no durations. */
-int64_t tally_percentile(const struct tally_group *g, int percent);
+int64_t tally_compute_percentile(const struct tally_group *g, int percent);
 int64_t tally_bucket_us(size_t bucket); /* upper bound of a bucket; INT64_MAX for the last bucket */
 void tally_close(struct tally *t);
 

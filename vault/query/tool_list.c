@@ -28,7 +28,7 @@ static bool tool_list_on_session(void *ctx, const struct query_session *s)
     bool older = l->before == 0 || query_session_is_older(l->q, s, l->before, &l->passed);
     if (!older || !slice_is(s->name, l->server) ||
         (l->except_uid != NULL && slice_is(s->uid, l->except_uid)) ||
-        (l->from == TOOL_LIST_RECORDED && query_is_imported(s)) ||
+        (l->from == TOOL_LIST_RECORDED && query_session_is_imported(s)) ||
         s->uid.n >= sizeof l->found[0].uid)
         return true;
     struct candidate *c = &l->found[l->n++];

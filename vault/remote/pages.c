@@ -323,8 +323,8 @@ struct group {
  * order of a page. So if the session requested last precedes session g->id[0] in a page, the
  * sessions after g->id[0] in that page are added. *ask becomes a request for all sessions of the
  * group. */
-static int group_add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
-                                   struct remote_ask *ask)
+static int group_prefetch_next_sessions(struct remote *r, int64_t last_id, struct group *g,
+                                        struct remote_ask *ask)
 {
     struct remote_ask here, last;
     const struct page *p = NULL;
@@ -409,7 +409,7 @@ int pages_get_calls(struct remote *r, int64_t session, const struct remote_ask *
     struct group g = {.n = 1, .id = {session}};
     struct remote_ask wide = *ask;
     if (ask->from <= 1 && ask->to == SCHEMA_SEQ_MAX &&
-        group_add_next_sessions(r, r->calls_session, &g, &wide) < 0)
+        group_prefetch_next_sessions(r, r->calls_session, &g, &wide) < 0)
         return MI_ENOMEM;
     if (g.n > 1)
         wide.rows = REMOTE_ROWS;
@@ -440,7 +440,7 @@ static int pages_read_summaries(struct remote *r, int64_t id)
     if (!pages_set_session(r, id, &ask))
         st = st < 0 ? st : MI_ENOENT;
     if (st == 0)
-        st = group_add_next_sessions(r, r->summary_of[0], &g, &ask);
+        st = group_prefetch_next_sessions(r, r->summary_of[0], &g, &ask);
     ask.rows = (int64_t)g.n;
     if (st == 0) {
         all->width++;

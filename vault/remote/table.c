@@ -163,7 +163,7 @@ static void cursor_limit_messages(struct cursor *c, int64_t from, int64_t to)
 }
 
 /* Sets a text of the request to the value; if `after` is true, to the next greater text. */
-static void cursor_set_text(struct cursor *c, struct buf *to, sqlite3_value *v, bool after)
+static void cursor_set_request_text(struct cursor *c, struct buf *to, sqlite3_value *v, bool after)
 {
     const char *text = (const char *)sqlite3_value_text(v);
     buf_clear(to);
@@ -179,7 +179,7 @@ struct range {
 };
 
 /* Narrows the range to the numbers that satisfy the comparison with `v`. */
-static void range_apply_condition(struct range *r, char op, int64_t v)
+static void range_narrow_by_condition(struct range *r, char op, int64_t v)
 {
     int64_t least = op == PLAN_GT && v < INT64_MAX ? v + 1 : v;
     if ((op == PLAN_EQ || op == PLAN_GE || op == PLAN_GT) && least > r->from)
@@ -199,19 +199,19 @@ static void cursor_add_condition(struct cursor *c, const char *plan, sqlite3_val
     if (sqlite3_value_type(v) == SQLITE_NULL)
         c->none = true;
     else if (column == 0)
-        range_apply_condition(ids, plan[1], sqlite3_value_int64(v));
+        range_narrow_by_condition(ids, plan[1], sqlite3_value_int64(v));
     else if (c->ask.table == REMOTE_EVENTS)
-        range_apply_condition(keys, plan[1], sqlite3_value_int64(v));
+        range_narrow_by_condition(keys, plan[1], sqlite3_value_int64(v));
     else if (c->ask.table == REMOTE_SESSIONS && column == 3)
         c->ask.number = sqlite3_value_int64(v);
     else if (!is_text)
         c->none = true;
     else if (c->ask.table == REMOTE_SESSIONS && column == 4)
-        cursor_set_text(c, &c->name, v, false);
+        cursor_set_request_text(c, &c->name, v, false);
     else if (plan[1] == PLAN_LT)
-        cursor_set_text(c, &c->before, v, false);
+        cursor_set_request_text(c, &c->before, v, false);
     else
-        cursor_set_text(c, &c->first, v, plan[1] == PLAN_GT);
+        cursor_set_request_text(c, &c->first, v, plan[1] == PLAN_GT);
 }
 
 static int remote_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,

@@ -18,7 +18,7 @@
 
 /* ---- a file ---- */
 
-static int64_t search_file_number(int64_t session_id)
+static int64_t search_compute_file_number(int64_t session_id)
 {
     return session_id / SEARCH_SESSIONS;
 }
@@ -244,12 +244,12 @@ static int search_index_check_sessions(struct search *s, const struct search_ses
 static int search_index_fill_file(struct search *s, const struct search_session *session, size_t n,
                                   struct adding *a)
 {
-    int st = search_index_open_file(s, search_file_number(session[0].id));
+    int st = search_index_open_file(s, search_compute_file_number(session[0].id));
     if (st == 0)
         st = search_index_check_sessions(s, session, n);
     for (size_t i = 0; st == 0 && i < n; i++) {
         int64_t last, event, done;
-        st = query_last_seq_and_event(s->q, session[i].id, &last, &event);
+        st = query_read_last_seq_and_event(s->q, session[i].id, &last, &event);
         if (st == 0)
             st = read_last_indexed_seq(s, &session[i], &done);
         a->session = &session[i];
@@ -268,7 +268,7 @@ static int search_index_update(struct search *s, const struct search_session *se
     int st = search_index_fill_file(s, session, n, &a);
     if (st == MI_EIO) {
         search_index_close_file(s);
-        search_index_remove_file(s->dir_fd, search_file_number(session[0].id));
+        search_index_remove_file(s->dir_fd, search_compute_file_number(session[0].id));
         st = search_index_fill_file(s, session, n, &a);
     }
     return st;
@@ -303,7 +303,7 @@ static int search_index_find_words(struct search *s, const struct search_session
     return convert_index_error(st);
 }
 
-static const struct search_kind files = {search_file_number, search_terms_write_fts_query,
+static const struct search_kind files = {search_compute_file_number, search_terms_write_fts_query,
                                          search_index_update, search_index_find_words};
 
 /* ---- the folder ---- */
@@ -356,7 +356,7 @@ int64_t search_get_file_size_of_session(int vault, int64_t session_id)
     char name[NAME_MAX_LEN];
     struct stat st;
     int dir = vault_dir_open_sub(vault, VAULT_SEARCH, false);
-    search_index_write_file_name(search_file_number(session_id), name);
+    search_index_write_file_name(search_compute_file_number(session_id), name);
     int64_t bytes = dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size : 0;
     if (dir >= 0)
         close(dir);
@@ -379,7 +379,7 @@ int search_delete_index(const char *vault, int64_t session_id)
     if (s.dir_fd < 0)
         return errno == ENOENT ? 0 : MI_EIO;
     char name[NAME_MAX_LEN];
-    int64_t number = search_file_number(session_id);
+    int64_t number = search_compute_file_number(session_id);
     search_index_write_file_name(number, name);
     s.path = path;
     if (file_exists(s.dir_fd, name)) {
@@ -399,7 +399,7 @@ int search_delete_index(const char *vault, int64_t session_id)
 
 int64_t search_get_file_of_session(const struct search *s, int64_t session_id)
 {
-    return s != NULL ? s->kind->file_of(session_id) : search_file_number(session_id);
+    return s != NULL ? s->kind->file_of(session_id) : search_compute_file_number(session_id);
 }
 
 bool search_index_make_query(const struct search *s, const struct search_terms *t, struct buf *b)

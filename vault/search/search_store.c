@@ -8,7 +8,7 @@
 static const int64_t first_groups[] = {64, 1024};
 #define GROUP 4096 /* number of sessions in each group that follows the groups of first_groups */
 
-static int64_t search_group_of_session(int64_t session_id)
+static int64_t search_compute_group_of_session(int64_t session_id)
 {
     int64_t i = 0;
     while (i < (int64_t)MI_COUNT(first_groups) && session_id >= first_groups[i])
@@ -52,9 +52,10 @@ static int search_store_run_query(struct search *s, const struct search_session 
                                   const char *query, search_fn fn, void *ctx)
 {
     struct passing p = {.session = session, .n = n, .fn = fn, .ctx = ctx};
-    return query_store_search(s->q, slice_of(session[n - 1].uid), slice_of(session[0].uid), query,
-                              search_store_on_found, &p);
+    return query_search_in_store(s->q, slice_of(session[n - 1].uid), slice_of(session[0].uid),
+                                 query, search_store_on_found, &p);
 }
 
-const struct search_kind search_store = {search_group_of_session, search_terms_write_tsquery,
-                                         search_store_update, search_store_run_query};
+const struct search_kind search_store = {search_compute_group_of_session,
+                                         search_terms_write_tsquery, search_store_update,
+                                         search_store_run_query};

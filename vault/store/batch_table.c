@@ -91,7 +91,7 @@ static int batch_table_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret)
     return SQLITE_OK;
 }
 
-static int batch_table_column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int i)
+static int batch_table_return_column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int i)
 {
     const struct cursor *c = (const struct cursor *)cursor;
     c->source.table->column(c->source.rows, c->at, to, i);
@@ -111,7 +111,7 @@ static const sqlite3_module module = {
     .xFilter = batch_table_move_to_first_row,
     .xNext = batch_table_next,
     .xEof = batch_table_is_at_end,
-    .xColumn = batch_table_column,
+    .xColumn = batch_table_return_column,
     .xRowid = batch_table_rowid,
 };
 

@@ -49,7 +49,7 @@ static size_t call_batch_count_rows(const void *rows)
     return b->ended_n + b->calls.n;
 }
 
-static void call_batch_column(const void *rows, size_t row, sqlite3_context *to, int i)
+static void call_batch_return_column(const void *rows, size_t row, sqlite3_context *to, int i)
 {
     const struct call_batch *b = rows;
     /* the first rows are the ended calls of earlier batches; the calls of this batch follow */
@@ -72,7 +72,7 @@ static void call_batch_column(const void *rows, size_t row, sqlite3_context *to,
 int call_batch_connect(struct call_batch *b, sqlite3 *db)
 {
     static const struct batch_table table = {"call_batch", declaration, call_batch_count_rows,
-                                             call_batch_column};
+                                             call_batch_return_column};
     return batch_table_connect(&table, b, db);
 }
 
@@ -113,7 +113,7 @@ static sqlite3_stmt *call_batch_prepare_statement(struct call_batch *b, sqlite3 
 
 /* Converts the result of the last step to a status, and resets the statement, so that it holds no
  * lock and no pointer. */
-static int call_batch_finish(sqlite3 *db, sqlite3_stmt *q, int rc)
+static int call_batch_finish_statement(sqlite3 *db, sqlite3_stmt *q, int rc)
 {
     int st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
     sqlite3_reset(q);
@@ -151,10 +151,10 @@ static int call_batch_read_own_requests(struct call_batch *b, sqlite3 *db)
     while (n-- > 0)
         call_set_add_own_request(&b->calls, own[n].seq, own[n].direction,
                                  (struct slice){own[n].id, own[n].id_n}, closing[n]);
-    return call_batch_finish(db, q, rc);
+    return call_batch_finish_statement(db, q, rc);
 }
 
-void call_batch_start(struct call_batch *b, int64_t session_id)
+void call_batch_start_session(struct call_batch *b, int64_t session_id)
 {
     call_batch_clear(b);
     b->kept_n = 0;
@@ -169,11 +169,11 @@ void call_batch_start(struct call_batch *b, int64_t session_id)
 
 void call_batch_continue_session(struct call_batch *b, int64_t session_id)
 {
-    call_batch_start(b, session_id);
+    call_batch_start_session(b, session_id);
     b->knows_own = b->knows_operations = false;
 }
 
-int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t session_id)
+int call_batch_switch_to_session(struct call_batch *b, sqlite3 *db, int64_t session_id)
 {
     if (b->session_id == session_id)
         return 0;
@@ -183,7 +183,7 @@ int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t session_id
     sqlite3_bind_int64(q, 1, session_id);
     int rc = sqlite3_step(q);
     bool on = rc == SQLITE_ROW && sqlite3_column_int64(q, 0) == 1;
-    if (call_batch_finish(db, q, rc) < 0)
+    if (call_batch_finish_statement(db, q, rc) < 0)
         return MI_ESTORE;
     call_batch_continue_session(b, session_id);
     b->on = on;
@@ -202,7 +202,7 @@ static bool message_is_of_proxy_request(const struct call_message *m)
 }
 
 /* Copies a call in `kept` to another element, with its texts. */
-static void move_open_call(struct kept_call *to, const struct kept_call *from)
+static void copy_kept_call(struct kept_call *to, const struct kept_call *from)
 {
     if (to != from)
         *to = *from;
@@ -214,14 +214,14 @@ static void move_open_call(struct kept_call *to, const struct kept_call *from)
 
 /* Adds an open call to `kept`. If there is no room, drops the oldest calls: when they end, they are
  * read from the table. */
-static void call_batch_keep_call(struct call_batch *b, const struct call *c)
+static void call_batch_remember_open_call(struct call_batch *b, const struct call *c)
 {
     if (c->method.n + c->target.n > CALL_KEPT_TEXT)
         return;
     if (b->kept_n == CALL_KEPT_MAX) {
         size_t left = CALL_KEPT_MAX / 2;
         for (size_t i = 0; i < left; i++)
-            move_open_call(&b->kept[i], &b->kept[i + CALL_KEPT_MAX - left]);
+            copy_kept_call(&b->kept[i], &b->kept[i + CALL_KEPT_MAX - left]);
         b->kept_n = left;
     }
     struct kept_call *k = &b->kept[b->kept_n++];
@@ -230,7 +230,7 @@ static void call_batch_keep_call(struct call_batch *b, const struct call *c)
         memcpy(k->text, c->method.p, c->method.n);
     if (c->target.n > 0)
         memcpy(k->text + c->method.n, c->target.p, c->target.n);
-    move_open_call(k, k);
+    copy_kept_call(k, k);
 }
 
 /* Sets `kept` to the calls that are open after the batch. Call it after the rows were written. */
@@ -240,12 +240,12 @@ static void call_batch_keep_open_calls(struct call_batch *b)
     for (size_t i = 0; i < b->kept_n; i++) {
         if (b->kept[i].call.closing_seq != 0)
             continue;
-        move_open_call(&b->kept[n++], &b->kept[i]);
+        copy_kept_call(&b->kept[n++], &b->kept[i]);
     }
     b->kept_n = n;
     for (size_t i = 0; i < b->calls.n; i++)
         if (b->calls.call[i].closing_seq == 0)
-            call_batch_keep_call(b, &b->calls.call[i]);
+            call_batch_remember_open_call(b, &b->calls.call[i]);
 }
 
 /* ---- operations ----------------------------------------------------------------------------- */
@@ -271,9 +271,9 @@ static int call_batch_update_operations(struct call_batch *b, sqlite3 *db,
     if (st < 0)
         return st;
     if (m->kind == KIND_NOTIFICATION && m->link.kind != LINK_NONE && m->action == ROW_FORWARDED)
-        operations_note_task_state(b->operations, m->direction, m->seq, m->t_us, &m->link);
+        operations_update_task_state(b->operations, m->direction, m->seq, m->t_us, &m->link);
     else if (call != NULL && call->seq == m->seq)
-        operations_note_request(b->operations, call, &m->link);
+        operations_continue_with_request(b->operations, call, &m->link);
     else if (call != NULL)
         operations_add_ended_call(b->operations, call, &m->link);
     return 0;
@@ -319,11 +319,11 @@ static int read_ended_call(struct call_batch *b, sqlite3 *db, const struct call_
         }
         ret->method = ret->target = (struct slice){0};
     }
-    int ended = call_batch_finish(db, q, rc);
+    int ended = call_batch_finish_statement(db, q, rc);
     return st < 0 ? st : ended;
 }
 
-static int end_stored_call(struct call_batch *b, sqlite3 *db, const struct call_message *m)
+static int update_row_of_ended_call(struct call_batch *b, sqlite3 *db, const struct call_message *m)
 {
     struct call c;
     bool found;
@@ -344,7 +344,7 @@ static int end_stored_call(struct call_batch *b, sqlite3 *db, const struct call_
     bind_int_or_null(q, 7, c.result.tokens >= 0, c.result.tokens);
     bind_int_or_null(q, 8, c.result.binaries >= 0, c.result.binaries);
     bind_int_or_null(q, 9, c.result.binary_size >= 0, c.result.binary_size);
-    return call_batch_finish(db, q, sqlite3_step(q));
+    return call_batch_finish_statement(db, q, sqlite3_step(q));
 }
 
 /* ---- a message ------------------------------------------------------------------------------ */
@@ -379,12 +379,12 @@ int call_batch_add_message(struct call_batch *b, sqlite3 *db, const struct call_
     struct call_message *late = &b->late[b->late_n];
     *late = *m;
     late->request_seq = seq;
-    late->result = result_of_call_message(m);
+    late->result = call_message_measure_result(m);
     late->body = (struct slice){0};
     late->read = NULL;
     /* the call is part of an operation, which a later message may continue */
     if (m->link.kind != LINK_NONE)
-        return end_stored_call(b, db, late);
+        return update_row_of_ended_call(b, db, late);
     if (call_set_intern_text(&b->calls, &late->finding) < 0)
         return MI_ENOMEM;
     b->late_n++;
@@ -396,10 +396,10 @@ int call_batch_flush(struct call_batch *b, sqlite3 *db)
     int st = 0;
     if (call_batch_count_rows(b) > 0) {
         sqlite3_stmt *q = call_batch_prepare_statement(b, db, CALL_PUT);
-        st = q != NULL ? call_batch_finish(db, q, sqlite3_step(q)) : MI_ESTORE;
+        st = q != NULL ? call_batch_finish_statement(db, q, sqlite3_step(q)) : MI_ESTORE;
     }
     for (size_t i = 0; st == 0 && i < b->late_n; i++)
-        st = end_stored_call(b, db, &b->late[i]);
+        st = update_row_of_ended_call(b, db, &b->late[i]);
     if (st == 0 && b->operations != NULL)
         st = operation_rows_write(&b->operation_rows, db, b->session_id, b->operations);
     call_batch_keep_open_calls(b);

@@ -71,11 +71,11 @@ MI_MUST int call_batch_open(struct call_batch *b);
 MI_MUST int call_batch_connect(struct call_batch *b, sqlite3 *db);
 void call_batch_close(struct call_batch *b); /* the argument may be {0}; safe to call twice */
 /* Remembers a session. The batch must be empty if it has remembered another session until now. */
-MI_MUST int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t session_id);
+MI_MUST int call_batch_switch_to_session(struct call_batch *b, sqlite3 *db, int64_t session_id);
 /* Remembers a session whose rows are written again from its first message on. Texts of its messages
  * are copied. */
-void call_batch_start(struct call_batch *b, int64_t session_id);
-/* Like call_batch_start(), for a session that already has the rows of earlier messages. */
+void call_batch_start_session(struct call_batch *b, int64_t session_id);
+/* Like call_batch_start_session(), for a session that already has the rows of earlier messages. */
 void call_batch_continue_session(struct call_batch *b, int64_t session_id);
 void call_batch_forget_session(struct call_batch *b);
 /* Adds a message of the remembered session. Call it in the order of seq. */

@@ -12,7 +12,7 @@
  * previous checkpoint. When a checkpoint was short, few pages are left for the last step, which
  * blocks writers. But a checkpoint is also short if a reader of an old snapshot prevents SQLite
  * from moving pages; then many pages are left. *ret_left: the number of pages left. */
-static int checkpoint_run_passive_passes(sqlite3 *db, int *ret_left)
+static int checkpoint_repeat_passive(sqlite3 *db, int *ret_left)
 {
     int rc = SQLITE_OK, in_log = 0, moved = 0;
     int64_t took_us = INT64_MAX;
@@ -39,13 +39,13 @@ static int sync_database_file(sqlite3 *db)
 int checkpoint_run(sqlite3 *db)
 {
     int left = 0;
-    int rc = checkpoint_run_passive_passes(db, &left);
+    int rc = checkpoint_repeat_passive(db, &left);
     /* sync the database now: the last step syncs it too, but that step blocks writers and must be
      * short */
     if (rc == SQLITE_OK)
         rc = sync_database_file(db);
     if (rc == SQLITE_OK)
-        rc = checkpoint_run_passive_passes(db, &left);
+        rc = checkpoint_repeat_passive(db, &left);
     if (rc == SQLITE_OK && left > LEFT_MOST)
         rc = SQLITE_BUSY;
     if (rc == SQLITE_OK)

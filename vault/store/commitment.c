@@ -19,8 +19,8 @@ int commitment_count_tail_columns(sqlite3_stmt *q, int first, enum bundle_kind k
     return n;
 }
 
-struct digest commitment_of_row(sqlite3_stmt *q, int first, enum bundle_kind kind,
-                                const struct salt *salt)
+struct digest commitment_compute_from_row(sqlite3_stmt *q, int first, enum bundle_kind kind,
+                                          const struct salt *salt)
 {
     const struct bundle_shape *shape = &bundle_shape[kind];
     struct record r;

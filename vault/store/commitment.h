@@ -27,8 +27,8 @@ void commitment_add_columns(struct record *r, sqlite3_stmt *q, int first, int n)
  * record: all columns up to the last one that is not NULL. */
 int commitment_count_tail_columns(sqlite3_stmt *q, int first, enum bundle_kind kind);
 /* Computes the commitment of a record whose fields are all columns, such as @session_record. */
-struct digest commitment_of_row(sqlite3_stmt *q, int first, enum bundle_kind kind,
-                                const struct salt *salt);
+struct digest commitment_compute_from_row(sqlite3_stmt *q, int first, enum bundle_kind kind,
+                                          const struct salt *salt);
 /* Removes from a finding the names that were added after its message was recorded. Returns false if
  * the finding does not end with these names. */
 MI_MUST bool commitment_cut_added_names(struct slice *finding, struct slice names);

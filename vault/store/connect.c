@@ -78,7 +78,7 @@ static int set_statement_budget(sqlite3 *db)
 
 /* ---- protection ----------------------------------------------------------------------------- */
 
-int connect_protect_from_schema(sqlite3 *db)
+int connect_harden_against_schema(sqlite3 *db)
 {
     static const struct {
         int option, value;
@@ -137,7 +137,7 @@ const char *connect_get_vfs_name(void)
 
 /* ---- connections ---------------------------------------------------------------------------- */
 
-int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms)
+int connect_open_database(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms)
 {
     flags |= SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
     vfs = vfs != NULL ? vfs : connect_get_vfs_name();
@@ -146,7 +146,7 @@ int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, in
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_busy_timeout(*ret, wait_ms);
-    return connect_protect_from_schema(*ret);
+    return connect_harden_against_schema(*ret);
 }
 
 bool connect_find_database_path(const char *vault, char ret[PATH_MAX])

@@ -23,7 +23,8 @@
 
 /* Opens a database. flags: SQLITE_OPEN_READWRITE, or SQLITE_OPEN_READONLY with a VFS that supports
  * it (read_only.h). vfs: name of the VFS; NULL stands for connect_get_vfs_name(). */
-MI_MUST int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms);
+MI_MUST int connect_open_database(sqlite3 **ret, const char *path, const char *vfs, int flags,
+                                  int wait_ms);
 /* Whether SQLite may open this name. False if opening it could block for ever, as for a fifo. True
  * for a missing file, for a symbolic link (SQLite does not follow it), and for NULL, which stands
  * for a temporary file. */
@@ -31,9 +32,10 @@ bool connect_may_open_file(const char *name);
 /* Returns the name of a VFS like SQLite's own, in which a rollback journal cannot cause the
  * deletion of other files. */
 const char *connect_get_vfs_name(void);
-/* Makes a connection that connect_open() did not open (vault/store/open.c) safe from a hostile
- * schema of its database: disables triggers and views, and limits the steps of each statement. */
-MI_MUST int connect_protect_from_schema(sqlite3 *db);
+/* Makes a connection that connect_open_database() did not open (vault/store/open.c) safe from a
+ * hostile schema of its database: disables triggers and views, and limits the steps of each
+ * statement. */
+MI_MUST int connect_harden_against_schema(sqlite3 *db);
 /* Reads the number in the first column of a statement's first row. `arg` is bound to ?1 if the
  * statement has that parameter. Returns SQLITE_OK, SQLITE_DONE (there is no row) or an error
  * code. */

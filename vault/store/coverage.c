@@ -23,7 +23,7 @@ void coverage_close(struct coverage *c)
 }
 
 /* Prepares a statement whose ?1 is the session. */
-static sqlite3_stmt *coverage_prepare(sqlite3 *db, const char *sql, int64_t session_id)
+static sqlite3_stmt *coverage_prepare_statement(sqlite3 *db, const char *sql, int64_t session_id)
 {
     sqlite3_stmt *q = columns_prepare_statement(db, sql);
     if (q != NULL)
@@ -55,7 +55,7 @@ struct slots {
     bool filled[PLACES_GROUP]; /* true: the commitment was read */
 };
 
-static void store_digest_in_slot(struct slots *s, sqlite3_stmt *q, int i, uint64_t place)
+static void store_record_commitment(struct slots *s, sqlite3_stmt *q, int i, uint64_t place)
 {
     if (place < s->from || place >= s->to->n || s->filled[place - s->from])
         return;
@@ -67,16 +67,16 @@ static void store_digest_in_slot(struct slots *s, sqlite3_stmt *q, int i, uint64
         memset(d, 0, sizeof *d);
 }
 
-static int fill_event_slots(struct slots *s, sqlite3 *db, int64_t session_id)
+static int load_event_commitments(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     /* clang-format off */
     static const char sql[] = "SELECT place, " FIRST("'event ' || place", "e.commitment")
                               " FROM events e WHERE session_id = ?1 ORDER BY id DESC";
     /* clang-format on */
-    sqlite3_stmt *q = coverage_prepare(db, sql, session_id);
+    sqlite3_stmt *q = coverage_prepare_statement(db, sql, session_id);
     int rc;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW && sqlite3_column_int64(q, 0) >= (int64_t)s->from)
-        store_digest_in_slot(s, q, 1, (uint64_t)sqlite3_column_int64(q, 0));
+        store_record_commitment(s, q, 1, (uint64_t)sqlite3_column_int64(q, 0));
     sqlite3_finalize(q);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
@@ -91,21 +91,21 @@ static int load_message_commitments(struct slots *s, sqlite3 *db, int64_t sessio
                               " FROM messages m WHERE id BETWEEN ?1 << 36"
                               " AND (?1 << 36) + 68719476735 ORDER BY id DESC";
     /* clang-format on */
-    sqlite3_stmt *q = coverage_prepare(db, sql, session_id);
+    sqlite3_stmt *q = coverage_prepare_statement(db, sql, session_id);
     int rc = SQLITE_DONE;
     for (;;) {
         while (place > s->from && s->filled[place - 1 - s->from])
             place--;
         if (place == s->from || (rc = sqlite3_step(q)) != SQLITE_ROW)
             break;
-        store_digest_in_slot(s, q, 0, place - 1);
+        store_record_commitment(s, q, 0, place - 1);
     }
     sqlite3_finalize(q);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
 /* Reads the commitments of the last, incomplete group. */
-static int load_incomplete_group(struct coverage *c, sqlite3 *db)
+static int load_last_commitment_group(struct coverage *c, sqlite3 *db)
 {
     struct slots s = {.to = &c->places,
                       .from = c->places.n - places_count_ungrouped_records(&c->places)};
@@ -113,17 +113,17 @@ static int load_incomplete_group(struct coverage *c, sqlite3 *db)
     if (s.from == c->places.n)
         return 0;
     if (s.from == 0) {
-        sqlite3_stmt *q = coverage_prepare(
+        sqlite3_stmt *q = coverage_prepare_statement(
             db, "SELECT " FIRST("'session'", "s.commitment") " FROM sessions s WHERE id = ?1",
             c->session_id);
         int rc = sqlite3_step(q);
         if (rc == SQLITE_ROW)
-            store_digest_in_slot(&s, q, 0, 0);
+            store_record_commitment(&s, q, 0, 0);
         sqlite3_finalize(q);
         st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
     }
     if (st == 0)
-        st = fill_event_slots(&s, db, c->session_id);
+        st = load_event_commitments(&s, db, c->session_id);
     return st == 0 ? load_message_commitments(&s, db, c->session_id) : st;
 }
 
@@ -131,7 +131,7 @@ static int load_incomplete_group(struct coverage *c, sqlite3 *db)
  * incomplete group. */
 static int coverage_load_session_evidence(struct coverage *c, sqlite3 *db, int64_t session_id)
 {
-    sqlite3_stmt *q = coverage_prepare(
+    sqlite3_stmt *q = coverage_prepare_statement(
         db,
         "SELECT s.salt IS NOT NULL, s.ended_at_us IS NOT NULL, n.records, n.tree,"
         " (SELECT seq FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
@@ -168,7 +168,7 @@ int coverage_switch_to_session(struct coverage *c, sqlite3 *db, int64_t session_
         st = coverage_load_session_evidence(c, db, session_id);
     c->session_id = st == 0 ? session_id : 0;
     if (st == 0 && c->covered)
-        st = load_incomplete_group(c, db);
+        st = load_last_commitment_group(c, db);
     if (st < 0)
         coverage_forget_session(c);
     return st;
@@ -176,7 +176,7 @@ int coverage_switch_to_session(struct coverage *c, sqlite3 *db, int64_t session_
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-static void coverage_count_record(struct coverage *c, const struct digest *commitment)
+static void coverage_add_record(struct coverage *c, const struct digest *commitment)
 {
     places_add_record(&c->places, commitment);
     c->changed = true;
@@ -191,16 +191,17 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
     int st = c->changed ? coverage_save(c, db) : 0;
     if (st < 0)
         return st;
-    sqlite3_stmt *q = coverage_prepare(db, sql, session_id);
+    sqlite3_stmt *q = coverage_prepare_statement(db, sql, session_id);
     st = sqlite3_step(q) == SQLITE_ROW && commitment_read_salt(q, 0, &salt) ? 0 : failure_keep(db);
     if (st == 0) {
-        leaf.digest = commitment_of_row(q, 1, BUNDLE_SESSION, &salt);
+        leaf.digest = commitment_compute_from_row(q, 1, BUNDLE_SESSION, &salt);
         leaf.uid = connect_column(q, 1);
         st = ledger_add_leaf(db, &leaf, &n);
     }
     sqlite3_finalize(q);
     if (st == 0) {
-        q = coverage_prepare(db, "UPDATE sessions SET commitment = ?2 WHERE id = ?1", session_id);
+        q = coverage_prepare_statement(db, "UPDATE sessions SET commitment = ?2 WHERE id = ?1",
+                                       session_id);
         connect_bind_blob(q, 2, commitment_get_digest_bytes(&leaf.digest));
         st = coverage_run_statement(db, q);
     }
@@ -211,7 +212,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
     c->ended = false;
     c->last_seq = 0;
     c->places = (struct places){0};
-    coverage_count_record(c, &leaf.digest);
+    coverage_add_record(c, &leaf.digest);
     return 0;
 }
 
@@ -246,7 +247,7 @@ int coverage_add_message(struct coverage *c, struct batch_row *row, struct slice
     MESSAGE_FIELDS(COUNT_TAIL)
     MESSAGE_FIELDS(ADD_TAIL)
     record_finish_digest(&r, &row->commitment);
-    coverage_count_record(c, &row->commitment);
+    coverage_add_record(c, &row->commitment);
     return 0;
 }
 
@@ -264,11 +265,11 @@ int coverage_add_event(struct coverage *c, struct covered_event *e)
     record_add_text(&r, e->detail);
     record_finish_digest(&r, &e->commitment);
     e->place = (int64_t)c->places.n;
-    coverage_count_record(c, &e->commitment);
+    coverage_add_record(c, &e->commitment);
     return 0;
 }
 
-int coverage_on_session_changed(struct coverage *c, sqlite3 *db)
+int coverage_mark_session_changed(struct coverage *c, sqlite3 *db)
 {
     int64_t ended = 0;
     int rc = connect_read_number(db, "SELECT ended_at_us IS NOT NULL FROM sessions WHERE id = ?1",
@@ -290,14 +291,14 @@ static int coverage_choose_end_salt(struct coverage *c, sqlite3_stmt *q, int i, 
     struct digest stored;
     *ret_same = false;
     if (commitment_read_salt(q, i, ret) && commitment_read_digest(q, i + 1, &stored)) {
-        struct digest now = commitment_of_row(q, i + 2, BUNDLE_END, ret);
+        struct digest now = commitment_compute_from_row(q, i + 2, BUNDLE_END, ret);
         *ret_same = digest_eq(&now, &stored);
     }
     return *ret_same ? 0 : salts_take_next_salt(&c->salts, ret);
 }
 
 /* Stores the record `end`, and adds the leaf `seal`. */
-static int coverage_add_seal(struct coverage *c, sqlite3 *db)
+static int coverage_store_end_and_seal(struct coverage *c, sqlite3 *db)
 {
     static const char sql[] = "SELECT uid, end_reason, end_salt, end_commitment@end_record"
                               " FROM sessions WHERE id = ?1";
@@ -309,11 +310,11 @@ static int coverage_add_seal(struct coverage *c, sqlite3 *db)
     struct salt salt;
     bool same = false;
     int64_t n;
-    sqlite3_stmt *q = coverage_prepare(db, sql, c->session_id);
+    sqlite3_stmt *q = coverage_prepare_statement(db, sql, c->session_id);
     int st = sqlite3_step(q) == SQLITE_ROW ? coverage_choose_end_salt(c, q, 2, &salt, &same)
                                            : failure_keep(db);
     if (st == 0) {
-        leaf.digest = commitment_of_row(q, 4, BUNDLE_END, &salt);
+        leaf.digest = commitment_compute_from_row(q, 4, BUNDLE_END, &salt);
         leaf.uid = connect_column(q, 0);
         struct slice reason = connect_column(q, 1);
         if (reason.p != NULL)
@@ -326,8 +327,8 @@ static int coverage_add_seal(struct coverage *c, sqlite3 *db)
     buf_close(&end);
     if (st < 0 || same)
         return st;
-    q = coverage_prepare(db, "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1",
-                         c->session_id);
+    q = coverage_prepare_statement(
+        db, "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1", c->session_id);
     connect_bind_blob(q, 2, commitment_get_salt_bytes(&salt));
     connect_bind_blob(q, 3, commitment_get_digest_bytes(&leaf.digest));
     return coverage_run_statement(db, q);
@@ -364,5 +365,5 @@ int coverage_save(struct coverage *c, sqlite3 *db)
     if (st == 0)
         st = sqlite3_step(c->save) == SQLITE_DONE ? 0 : failure_keep(db);
     sqlite3_reset(c->save);
-    return st == 0 && c->ended ? coverage_add_seal(c, db) : st;
+    return st == 0 && c->ended ? coverage_store_end_and_seal(c, db) : st;
 }

@@ -62,7 +62,7 @@ MI_MUST int coverage_add_message(struct coverage *c, struct batch_row *row, stru
 MI_MUST int coverage_add_event(struct coverage *c, struct covered_event *e);
 /* Updates the evidence after the session's row was changed: a session that has ended is sealed
  * again. */
-MI_MUST int coverage_on_session_changed(struct coverage *c, sqlite3 *db);
+MI_MUST int coverage_mark_session_changed(struct coverage *c, sqlite3 *db);
 
 /* Binds the number of records and the tree to two parameters of a statement, with which the caller
  * saves them. Call it directly before the statement runs. A session that has ended also needs

@@ -24,7 +24,7 @@
  * second */
 #define NAMES_MAX 100
 
-bool damaged_code_means_damage(int code)
+bool damaged_db_is_damage_code(int code)
 {
     return (code & 0xFF) == SQLITE_CORRUPT || (code & 0xFF) == SQLITE_NOTADB;
 }
@@ -36,13 +36,13 @@ bool damaged_code_means_damage(int code)
 static bool database_is_damaged(const char *path, struct buf *why)
 {
     sqlite3 *db;
-    int rc = connect_open(&db, path, NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
+    int rc = connect_open_database(&db, path, NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
     /* by default, closing the connection makes a checkpoint, which changes the damaged file */
     if (rc == SQLITE_OK)
         rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (rc == SQLITE_OK)
         rc = rebuild_check_database(db, why);
-    if (damaged_code_means_damage(rc)) {
+    if (damaged_db_is_damage_code(rc)) {
         buf_clear(why);
         buf_adds(why, failure_text(db));
     }

@@ -18,7 +18,7 @@
 
 /* Whether SQLite's result code says that the database is damaged. Other codes do not prove that it
  * is sound: a statement finds only the damage of the pages that it reads. */
-bool damaged_code_means_damage(int code);
+bool damaged_db_is_damage_code(int code);
 /* Checks the database, and renames it if it is damaged. Returns 0 (*ret_name is the new name, `why`
  * has SQLite's description of the damage), MI_ENOENT (the database is sound, or cannot be checked
  * now), MI_EIO (the directory cannot be opened, or renaming failed; see errno) or MI_ENOMEM. */

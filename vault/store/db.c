@@ -61,7 +61,7 @@ int db_reconnect(struct db *d)
     d->connections++;
     int rc;
     if (k->writes)
-        rc = connect_open(&d->db, file, NULL, SQLITE_OPEN_READWRITE, k->wait_ms);
+        rc = connect_open_database(&d->db, file, NULL, SQLITE_OPEN_READWRITE, k->wait_ms);
     else
         rc = read_only_open(&d->db, file, k->wait_ms, &d->shared);
     if (rc == SQLITE_OK && k->settings != NULL)
@@ -88,7 +88,8 @@ int db_open_memory(struct db *d, const struct db_kind *kind, const char *name, s
     int st = db_init(d, kind, name, error);
     /* a database in memory has no file, so no writer can make the connection outdated */
     d->shared = true;
-    if (st == 0 && connect_open(&d->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) != SQLITE_OK)
+    if (st == 0 &&
+        connect_open_database(&d->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) != SQLITE_OK)
         st = db_fail(d);
     return st;
 }
@@ -114,7 +115,7 @@ bool db_is_outdated(const struct db *d)
 {
     /* copy the text, because buf_str() needs a buffer that is not const */
     struct buf file = d->file;
-    return !d->shared && d->db != NULL && read_only_is_shared(buf_str(&file)) &&
+    return !d->shared && d->db != NULL && read_only_wal_and_shm_exist(buf_str(&file)) &&
            sqlite3_get_autocommit(d->db) && !has_open_statement(d->db);
 }
 

@@ -121,7 +121,7 @@ bool vault_dir_file_still_exists(int fd)
 /* Offset of the write lock in the -shm file; see sqlite.org/walformat.html. */
 #define WAL_WRITE_LOCK 120
 
-pid_t vault_dir_writer_pid(const char *vault)
+pid_t vault_dir_find_writer_pid(const char *vault)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof path, "%s/" VAULT_DB "-shm", vault);

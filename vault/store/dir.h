@@ -36,7 +36,7 @@ MI_MUST int vault_dir_open_sub(int fd, const char *name, bool create);
  * descriptor, or MI_EIO. */
 MI_MUST int vault_dir_open_file(int fd, const char *name, int flags);
 /* Returns the process that holds SQLite's write lock; 0: there is none, or it is unknown. */
-pid_t vault_dir_writer_pid(const char *vault);
+pid_t vault_dir_find_writer_pid(const char *vault);
 /* Whether the open file still has a name. false: the file was removed. */
 bool vault_dir_file_still_exists(int fd);
 

@@ -46,8 +46,8 @@ static void bind_escalation_fields(sqlite3_stmt *q, const struct escalation_row 
     }
 }
 
-int escalation_row_find(struct writer *w, const struct escalation_row *problem, int64_t from_us,
-                        int64_t to_us, int64_t max, int64_t *ret_id)
+int escalation_row_find_similar(struct writer *w, const struct escalation_row *problem,
+                                int64_t from_us, int64_t to_us, int64_t max, int64_t *ret_id)
 {
     sqlite3_stmt *q;
     int64_t id = 0;

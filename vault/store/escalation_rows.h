@@ -23,8 +23,9 @@ struct escalation_row {
  * tool, the newest one without a tool and with the method of `problem`. If there is no such row,
  * but at least `max` rows were searched, *ret_id is the newest row that was searched. Returns 0,
  * MI_ENOENT or MI_ESTORE. */
-MI_MUST int escalation_row_find(struct writer *w, const struct escalation_row *problem,
-                                int64_t from_us, int64_t to_us, int64_t max, int64_t *ret_id);
+MI_MUST int escalation_row_find_similar(struct writer *w, const struct escalation_row *problem,
+                                        int64_t from_us, int64_t to_us, int64_t max,
+                                        int64_t *ret_id);
 /* Adds `more` occurrences to a row. *ret gets the times and the count of the updated row, ret_file
  * the name of its file. Returns 0, MI_ENOENT or MI_ESTORE. */
 MI_MUST int escalation_row_count_problem(struct writer *w, int64_t id, uint64_t more,

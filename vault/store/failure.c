@@ -22,7 +22,7 @@ static bool connection_has_failed(sqlite3 *db)
 /* Returns the text of an error. The text for SQLITE_INTERRUPT says that the statement exceeded its
  * budget (connect.h). The text for an error of the system names the system's error, because SQLite
  * says only "disk I/O error" or "unable to open database file". */
-static const char *failure_connection_text(sqlite3 *db)
+static const char *failure_get_error_text(sqlite3 *db)
 {
     static char text[256];
     int code = sqlite3_errcode(db) & 0xFF, error = sqlite3_system_errno(db);
@@ -41,7 +41,7 @@ int failure_keep(sqlite3 *db)
         return MI_ESTORE;
     kept.db = db;
     kept.code = failed ? sqlite3_extended_errcode(db) : SQLITE_CORRUPT;
-    snprintf(kept.text, sizeof kept.text, "%s", failed ? failure_connection_text(db) : DAMAGED);
+    snprintf(kept.text, sizeof kept.text, "%s", failed ? failure_get_error_text(db) : DAMAGED);
     return MI_ESTORE;
 }
 
@@ -50,7 +50,7 @@ const char *failure_text(sqlite3 *db)
     if (db == NULL)
         return "out of memory";
     if (connection_has_failed(db))
-        return failure_connection_text(db);
+        return failure_get_error_text(db);
     return kept.db == db ? kept.text : DAMAGED;
 }
 

@@ -151,7 +151,7 @@ static const char *object_type_name(struct slice type)
 }
 
 /* Whether a name is a table of this program. Like SQLite, it ignores case. */
-static bool is_our_table(struct slice name)
+static bool is_known_vault_table(struct slice name)
 {
     for (size_t i = 0; i < MI_COUNT(known); i++)
         if (strcmp(known[i].type, "table") == 0 && strlen(known[i].name) == name.n &&
@@ -278,7 +278,7 @@ static void compare_schema_object(struct comparing *c, sqlite3_stmt *q)
     struct slice key = connect_column(q, KEY);
     bool index = strcmp(f.type, "index") == 0;
     f.table = index ? connect_column(q, TABLE) : f.name;
-    bool ours = is_our_table(f.table);
+    bool ours = is_known_vault_table(f.table);
     f.deceives = f.misleads = ours && strcmp(f.type, "trigger") != 0;
     for (size_t i = 0; i < MI_COUNT(known); i++) {
         if (strcmp(known[i].type, f.type) != 0 || !slice_is(f.name, known[i].name) || c->found[i] ||

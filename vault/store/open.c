@@ -175,7 +175,7 @@ static int open_database(struct writer *s, const struct vault_dir *dir, bool syn
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(path, &s->db, flags, connect_get_vfs_name()) != SQLITE_OK)
         return s->db != NULL ? writer_fail_sql(s) : MI_ENOMEM;
-    if (connect_protect_from_schema(s->db) != SQLITE_OK)
+    if (connect_harden_against_schema(s->db) != SQLITE_OK)
         return writer_fail_sql(s);
     sqlite3_extended_result_codes(s->db, 1);
     writer_set_lock_wait(s, 250000);

@@ -60,7 +60,7 @@ static int read_only_read_page(sqlite3_file *f, void *to, int n, sqlite3_int64 a
     return same ? SQLITE_OK : READ_ONLY_CHANGED;
 }
 
-static int shm_map(sqlite3_file *f, int page, int n, int extend, void volatile **ret)
+static int refuse_shm_map(sqlite3_file *f, int page, int n, int extend, void volatile **ret)
 {
     (void)f, (void)page, (void)n, (void)extend;
     *ret = NULL;
@@ -73,7 +73,7 @@ static int shm_lock(sqlite3_file *f, int at, int n, int flags)
     return SQLITE_OK;
 }
 
-static void shm_barrier(sqlite3_file *f)
+static void ignore_shm_barrier(sqlite3_file *f)
 {
     (void)f;
 }
@@ -165,9 +165,9 @@ static void replace_file_methods(sqlite3_file *f)
     reader_methods = *default_methods;
     reader_methods.xLock = read_only_lock_database;
     reader_methods.xRead = read_only_read_page;
-    reader_methods.xShmMap = shm_map;
+    reader_methods.xShmMap = refuse_shm_map;
     reader_methods.xShmLock = shm_lock;
-    reader_methods.xShmBarrier = shm_barrier;
+    reader_methods.xShmBarrier = ignore_shm_barrier;
     reader_methods.xShmUnmap = shm_unmap;
     f->pMethods = &reader_methods;
 }
@@ -239,20 +239,21 @@ static bool file_with_suffix_exists(const char *path, const char *suffix)
     return n > 0 && (size_t)n < sizeof name && file_exists(AT_FDCWD, name);
 }
 
-bool read_only_is_shared(const char *path)
+bool read_only_wal_and_shm_exist(const char *path)
 {
     return file_with_suffix_exists(path, "-shm") && file_with_suffix_exists(path, "-wal");
 }
 
 int read_only_open(sqlite3 **ret, const char *path, int wait_ms, bool *ret_shared)
 {
-    bool shared = read_only_is_shared(path);
+    bool shared = read_only_wal_and_shm_exist(path);
     int rc = SQLITE_OK;
     *ret = NULL;
     if (!shared)
         rc = read_only_register_vfs();
     if (rc == SQLITE_OK)
-        rc = connect_open(ret, path, shared ? NULL : VFS_NAME, SQLITE_OPEN_READONLY, wait_ms);
+        rc = connect_open_database(ret, path, shared ? NULL : VFS_NAME, SQLITE_OPEN_READONLY,
+                                   wait_ms);
     if (ret_shared != NULL)
         *ret_shared = shared;
     return rc;

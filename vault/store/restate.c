@@ -88,7 +88,7 @@ static int restate_store_commitment(struct run *run, const struct line *line,
 /* ---- messages ------------------------------------------------------------------------------- */
 
 /* Removes the names that were added to the finding of a message after the message was recorded. */
-static int cut_added_names(struct run *run, int64_t seq, struct slice *finding)
+static int cut_added_finding_names(struct run *run, int64_t seq, struct slice *finding)
 {
     sqlite3_stmt *q =
         restate_prepare_query(run,
@@ -131,7 +131,7 @@ static int compute_message_commitment(struct run *run, sqlite3_stmt *q, int64_t 
     enum { FIRST = 1, BODY = FIRST + COMMITMENT_MESSAGE_N, OFFSET, LENGTH };
     struct record r;
     struct slice finding = connect_column(q, FIRST + COMMITMENT_MESSAGE_FINDING);
-    int st = cut_added_names(run, seq, &finding);
+    int st = cut_added_finding_names(run, seq, &finding);
     record_begin_digest(&r, salt, "message");
     commitment_add_columns(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
     record_add_text(&r, finding);
@@ -147,7 +147,7 @@ static int compute_message_commitment(struct run *run, sqlite3_stmt *q, int64_t 
     return st;
 }
 
-static int restate_message(struct run *run, int64_t seq)
+static int restate_message_commitment(struct run *run, int64_t seq)
 {
     static const char sql[] = "SELECT commitment@message_record"
                               ", body, body_offset, body_length FROM messages"
@@ -182,7 +182,7 @@ static int restate_commitment_of_row(struct run *run, const char *sql, const cha
     bool has;
     int st = restate_read_old_commitment(run, q, &line, &salt, &has);
     if (has && st == 0) {
-        line.now = commitment_of_row(q, 2, kind, &salt);
+        line.now = commitment_compute_from_row(q, 2, kind, &salt);
         if (sqlite3_column_type(q, 1) == SQLITE_NULL)
             snprintf(line.record, sizeof line.record, "%s", name);
         else
@@ -208,18 +208,18 @@ static int restate_session(struct run *run)
 
 /* ---- the leaf ------------------------------------------------------------------------------- */
 
-static int compare_restated_lines(const void *a, const void *b)
+static int compare_lines_by_record_name(const void *a, const void *b)
 {
     return strcmp(((const struct line *)a)->record, ((const struct line *)b)->record);
 }
 
-static struct digest restate_hash_lines(struct run *run)
+static struct digest restate_hash_changed_records(struct run *run)
 {
     struct digest_sum sum;
     struct digest d;
     char old[DIGEST_HEX + 1], now[DIGEST_HEX + 1],
         text[sizeof run->line->record + 2 * DIGEST_HEX + 4];
-    qsort(run->line, run->n, sizeof *run->line, compare_restated_lines);
+    qsort(run->line, run->n, sizeof *run->line, compare_lines_by_record_name);
     digest_begin(&sum);
     for (size_t i = 0; i < run->n; i++) {
         digest_hex(&run->line[i].old, old);
@@ -231,7 +231,7 @@ static struct digest restate_hash_lines(struct run *run)
     return d;
 }
 
-static int restate_add_leaf(struct run *run)
+static int restate_add_redaction_leaf(struct run *run)
 {
     struct leaf leaf = {.type = LEAF_REDACT, .at_us = clock_wall_us(), .records = (int64_t)run->n};
     int64_t n;
@@ -240,7 +240,7 @@ static int restate_add_leaf(struct run *run)
     int st = sqlite3_step(q) == SQLITE_ROW ? 0 : failure_keep(run->r->db);
     if (st == 0) {
         leaf.uid = connect_column(q, 0);
-        leaf.digest = restate_hash_lines(run);
+        leaf.digest = restate_hash_changed_records(run);
         st = ledger_add_leaf(run->r->db, &leaf, &n);
     }
     sqlite3_finalize(q);
@@ -264,7 +264,7 @@ int restate_records(const struct restate *r, const struct restated *record, size
         if (repeated)
             continue;
         if (record[i].kind == RESTATE_MESSAGE)
-            st = restate_message(&run, record[i].id);
+            st = restate_message_commitment(&run, record[i].id);
         else if (record[i].kind == RESTATE_EVENT)
             st = restate_commitment_of_row(&run, select_event, update_event, record[i].id,
                                            BUNDLE_EVENT);
@@ -272,7 +272,7 @@ int restate_records(const struct restate *r, const struct restated *record, size
             st = restate_session(&run);
     }
     if (st == 0 && run.n > 0)
-        st = restate_add_leaf(&run);
+        st = restate_add_redaction_leaf(&run);
     free(run.line);
     return st;
 }

@@ -103,7 +103,7 @@ static size_t row_batch_count(const void *rows)
                      batch_set_result_text(to, row->name));                                        \
         break;
 
-static void row_batch_column(const void *rows, size_t at, sqlite3_context *to, int i)
+static void row_batch_return_column(const void *rows, size_t at, sqlite3_context *to, int i)
 {
     const struct batch_row *row = &((const struct row_batch *)rows)->row[at];
     switch ((enum column)i) {
@@ -128,6 +128,6 @@ static void row_batch_column(const void *rows, size_t at, sqlite3_context *to, i
 int row_batch_connect(struct row_batch *b, sqlite3 *db)
 {
     static const struct batch_table table = {"row_batch", declaration, row_batch_count,
-                                             row_batch_column};
+                                             row_batch_return_column};
     return batch_table_connect(&table, b, db);
 }

@@ -141,7 +141,7 @@ static int running_list_connect(sqlite3 **ret, const char *vault, bool writes, s
     *ret = NULL;
     if (!connect_find_database_path(vault, path))
         return MI_ENOENT;
-    int rc = writes ? connect_open(ret, path, NULL, SQLITE_OPEN_READWRITE, RUNNING_WAIT_MS)
+    int rc = writes ? connect_open_database(ret, path, NULL, SQLITE_OPEN_READWRITE, RUNNING_WAIT_MS)
                     : read_only_open(ret, path, RUNNING_WAIT_MS, NULL);
     if (rc != SQLITE_OK ||
         sqlite3_exec(*ret, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL) != SQLITE_OK ||
@@ -272,7 +272,7 @@ int running_list_open(struct running_list *ret, const char *vault, struct buf *e
     }
     int dir = st == 0 ? open(vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (dir >= 0) {
-        ret->lock = running_lock_find(dir);
+        ret->lock = running_lock_open_existing(dir);
         close(dir);
     }
     sqlite3_close(db);
@@ -344,7 +344,7 @@ static int seal_running_session(sqlite3 *db, int64_t id)
         return st;
     st = coverage_switch_to_session(&c, db, id);
     if (st == 0)
-        st = coverage_on_session_changed(&c, db);
+        st = coverage_mark_session_changed(&c, db);
     if (st == 0)
         st = coverage_save(&c, db);
     coverage_close(&c);

@@ -56,7 +56,7 @@ struct running_session {
     struct slice host;
     struct running r;
 };
-/* Returns whether a session runs. lock: the result of running_lock_find(). */
+/* Returns whether a session runs. lock: the result of running_lock_open_existing(). */
 enum session_state get_running_session_state(const struct running_session *s, int lock);
 /* Returns whether the session of a row runs. Never returns SESSION_ENDED, because processes of the
  * server may still run after the end of the session. */

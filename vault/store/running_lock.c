@@ -39,7 +39,7 @@ int running_lock_take(int fd, int vault, int64_t session_id)
         return MI_EIO;
     if (!set_lock_on_bytes(fd, F_WRLCK, session_id, 1))
         return errno == EAGAIN || errno == EACCES ? MI_EFULL : MI_EIO;
-    int other = running_lock_find(vault);
+    int other = running_lock_open_existing(vault);
     bool seen = other >= 0 && byte_is_locked(other, session_id);
     if (other >= 0)
         close(other);
@@ -56,7 +56,7 @@ void running_lock_remove(int vault)
     (void)unlinkat(vault, RUNNING_LOCK, 0);
 }
 
-int running_lock_find(int vault)
+int running_lock_open_existing(int vault)
 {
     int fd = vault >= 0 ? vault_dir_open_file(vault, RUNNING_LOCK, O_RDONLY) : -1;
     return fd >= 0 ? fd : -1;

@@ -33,8 +33,9 @@ MI_MUST int running_lock_take(int fd, int vault, int64_t session_id);
 void running_lock_remove(int vault);
 
 /* Opens the file to test locks. Returns -1 if it does not exist. */
-int running_lock_find(int vault);
-/* Returns what the lock says about the session. fd: the result of running_lock_find(); may be
+int running_lock_open_existing(int vault);
+/* Returns what the lock says about the session. fd: the result of running_lock_open_existing(); may
+ * be
  * -1. */
 enum liveness_lock running_lock_get_state(int fd, int64_t session_id);
 

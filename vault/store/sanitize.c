@@ -41,7 +41,7 @@ static struct span resolve_escapes(struct buf *b, struct slice raw)
     return sp;
 }
 
-static struct slice get_span_text_or_raw_text(const struct buf *b, struct span sp, struct slice raw)
+static struct slice get_sanitized_or_raw_text(const struct buf *b, struct span sp, struct slice raw)
 {
     return sp.made ? (struct slice){b->p + sp.from, sp.n} : raw;
 }
@@ -66,9 +66,9 @@ static int make_row_texts_valid(struct row_sanitizer *k, const struct row *r, st
         return MI_ENOMEM;
     *ret = (struct sanitized_row){
         .rpc_id = r->rpc_id.n <= STORED_NAME_MAX ? r->rpc_id : (struct slice){0},
-        .method = get_span_text_or_raw_text(b, method, r->method),
-        .target = get_span_text_or_raw_text(b, target, r->target),
-        .body = get_span_text_or_raw_text(b, body, text),
+        .method = get_sanitized_or_raw_text(b, method, r->method),
+        .target = get_sanitized_or_raw_text(b, target, r->target),
+        .body = get_sanitized_or_raw_text(b, body, text),
     };
     return 0;
 }

@@ -127,7 +127,7 @@ static const char escalations[] =
         COLUMN) ") STRICT;";
 
 /* The table with the position up to which the journal of each session is stored
- * (writer_store_position()). */
+ * (writer_store_journal_position()). */
 static const char journals[] = "CREATE TABLE journals ("
                                " session_id INTEGER PRIMARY KEY,"
                                " position INTEGER NOT NULL,"
@@ -253,7 +253,7 @@ int schema_has_table(sqlite3 *db, const char *table, bool *ret)
     return schema_has_object(db, "table", table, "", ret);
 }
 
-static int schema_has_addition(sqlite3 *db, size_t i, bool *ret)
+static int schema_has_added_object(sqlite3 *db, size_t i, bool *ret)
 {
     return schema_has_object(db, NULL, additions[i].name, additions[i].word, ret);
 }
@@ -274,7 +274,7 @@ int schema_version(sqlite3 *db, int64_t *ret)
 }
 
 /* Begins the log. The sessions up to id `after` are not covered by evidence. */
-static int schema_begin_log(sqlite3 *db, int64_t after)
+static int schema_begin_evidence_log(sqlite3 *db, int64_t after)
 {
     char uid[UID_LEN + 1];
     int64_t n, now = clock_wall_us();
@@ -298,7 +298,7 @@ static int add_evidence_to_schema(sqlite3 *db)
              (long long)after);
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
         return failure_keep(db);
-    return schema_begin_log(db, after);
+    return schema_begin_evidence_log(db, after);
 }
 
 /* Makes a new database, or upgrades the database by one version. *version: version of the database
@@ -310,7 +310,7 @@ static int schema_run_step(sqlite3 *db, int64_t *version)
         return failure_keep(db);
     *version = is_new ? SCHEMA_VERSION : *version + 1;
     if (is_new)
-        return schema_begin_log(db, 0);
+        return schema_begin_evidence_log(db, 0);
     return *version == SCHEMA_EVIDENCE ? add_evidence_to_schema(db) : 0;
 }
 
@@ -324,7 +324,7 @@ int schema_make_ready(sqlite3 *db)
         return MI_EINVAL;
     bool complete = version == SCHEMA_VERSION;
     for (size_t i = 0; complete && i < MI_COUNT(additions); i++)
-        if (schema_has_addition(db, i, &complete) < 0)
+        if (schema_has_added_object(db, i, &complete) < 0)
             return MI_ESTORE;
     if (complete)
         return 0;
@@ -338,7 +338,7 @@ int schema_make_ready(sqlite3 *db)
         st = schema_run_step(db, &version);
     for (size_t i = 0; st == 0 && i < MI_COUNT(additions); i++) {
         bool has;
-        st = schema_has_addition(db, i, &has);
+        st = schema_has_added_object(db, i, &has);
         if (st == 0 && !has && sqlite3_exec(db, additions[i].create, NULL, NULL, NULL) != SQLITE_OK)
             st = failure_keep(db);
     }

@@ -37,7 +37,8 @@ int signing_open(struct signing *ret, const char *vault, struct buf *error)
                    vault);
         return MI_ENOENT;
     }
-    if (connect_open(&ret->db, path, NULL, SQLITE_OPEN_READWRITE, SIGNING_WAIT_MS) != SQLITE_OK ||
+    if (connect_open_database(&ret->db, path, NULL, SQLITE_OPEN_READWRITE, SIGNING_WAIT_MS) !=
+            SQLITE_OK ||
         schema_version(ret->db, &version) < 0)
         return signing_fail_sql(ret);
     if (version < SCHEMA_EVIDENCE || version > SCHEMA_VERSION) {
@@ -278,14 +279,14 @@ static int signing_store_checkpoint_note(struct signing *s, const struct log_hea
     return st;
 }
 
-static int signing_sign_head(struct signing *s, const struct log_head *h,
-                             const struct secret_key *key, struct buf *note)
+static int signing_sign_log_head(struct signing *s, const struct log_head *h,
+                                 const struct secret_key *key, struct buf *note)
 {
     struct buf text = {0};
     size_t before = note->n;
     struct checkpoint c = {.origin = slice_of(h->origin), .size = h->size, .root = h->root};
     checkpoint_write(&text, &c);
-    int st = text.failed ? MI_ENOMEM : note_sign(note, buf_slice(&text), key);
+    int st = text.failed ? MI_ENOMEM : note_append_signed(note, buf_slice(&text), key);
     if (st == MI_EIO)
         buf_adds(s->error, "libsodium cannot be used");
     struct slice signed_note = {note->p + before, note->n - before};
@@ -315,7 +316,7 @@ static int signing_sign_log(struct signing *s, const struct secret_key *key,
     if (st == 0 && !(r.head.has_key && key_eq(&r.head.key, &key->public)))
         st = signing_add_key(s, key, previous, ctx, &r);
     if (st == 0 && note != NULL)
-        st = signing_sign_head(s, &r.head, key, note);
+        st = signing_sign_log_head(s, &r.head, key, note);
     if (st == 0)
         st = signing_execute_sql(s, "COMMIT");
     if (st < 0 && !sqlite3_get_autocommit(s->db))

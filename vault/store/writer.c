@@ -48,12 +48,12 @@ int writer_run_query(struct writer *s, enum writer_query i)
     return st < 0 ? st : writer_run_rowless_query(s, i);
 }
 
-void writer_set_level(struct writer *s, enum record_level level)
+void writer_set_record_level(struct writer *s, enum record_level level)
 {
     s->sanitizer.level = level;
 }
 
-void writer_require_bodies(struct writer *s)
+void writer_make_lost_bodies_fatal(struct writer *s)
 {
     s->want_bodies = true;
 }
@@ -110,13 +110,13 @@ int writer_commit(struct writer *s)
     return st < 0 ? st : writer_run_query(s, Q_COMMIT);
 }
 
-int writer_begin_without_lock(struct writer *s, bool *ret_own)
+int writer_begin_unlocked_transaction(struct writer *s, bool *ret_own)
 {
     *ret_own = !s->begins && sqlite3_get_autocommit(s->db) != 0;
     return *ret_own ? writer_run_rowless_query(s, Q_BEGIN) : 0;
 }
 
-int writer_end_without_lock(struct writer *s, bool own, int st)
+int writer_end_unlocked_transaction(struct writer *s, bool own, int st)
 {
     if (!own)
         return st;
@@ -191,8 +191,8 @@ static int writer_insert_event(struct writer *s, int64_t session_id, struct cove
 }
 
 /* Writes a long body to the file of bodies. If this fails for another reason than a full disk, and
- * the caller has not called writer_require_bodies(), the row is stored without its body: a body
- * that cannot be written must not block all other rows. */
+ * the caller has not called writer_make_lost_bodies_fatal(), the row is stored without its body: a
+ * body that cannot be written must not block all other rows. */
 static int writer_move_body_to_file(struct writer *s, const char *uid, struct batch_row *b,
                                     findings *found)
 {
@@ -226,12 +226,12 @@ static int writer_move_body_to_file(struct writer *s, const char *uid, struct ba
 }
 
 /* Switches to a session. Waiting rows of another session are inserted first. */
-static int writer_use_session(struct writer *s, int64_t session_id)
+static int writer_switch_to_session(struct writer *s, int64_t session_id)
 {
     int st = writer_set_coverage_session(s, session_id);
     if (st == 0 && s->calls.session_id != session_id)
         st = writer_insert_rows(s);
-    if (st == 0 && (st = call_batch_use_session(&s->calls, s->db, session_id)) < 0)
+    if (st == 0 && (st = call_batch_switch_to_session(&s->calls, s->db, session_id)) < 0)
         st = writer_mark_coverage_failed(s, st);
     return st;
 }
@@ -302,7 +302,7 @@ static int writer_add_message(struct writer *s, int64_t session_id, const char *
         return writer_fail_no_memory(s);
     s->body = k.body;
     s->left_body = k.body.p != NULL && k.body.p == r->body.p && k.body.n == r->body.n;
-    int st = writer_use_session(s, session_id);
+    int st = writer_switch_to_session(s, session_id);
     if (st < 0)
         return st;
     char names[2048];
@@ -346,7 +346,7 @@ static int writer_add_message(struct writer *s, int64_t session_id, const char *
 int writer_add_row(struct writer *s, int64_t session_id, const char *uid, const struct row *r)
 {
     bool own;
-    int st = writer_begin_without_lock(s, &own);
+    int st = writer_begin_unlocked_transaction(s, &own);
     if (st == 0 && r->event != NULL) {
         struct covered_event e = {.t_us = r->t_us, .kind = slice_of(r->event)};
         st = sanitize_json(&s->sanitizer, r->body, &e.detail) < 0
@@ -355,7 +355,7 @@ int writer_add_row(struct writer *s, int64_t session_id, const char *uid, const 
     } else if (st == 0) {
         st = writer_add_message(s, session_id, uid, r);
     }
-    return writer_end_without_lock(s, own, st);
+    return writer_end_unlocked_transaction(s, own, st);
 }
 
 bool writer_last_body_is_unchanged(const struct writer *s)
@@ -430,7 +430,7 @@ static int add_rules_in_transaction(struct writer *s, int64_t session_id, uint64
     return writer_insert_event(s, session_id, &e);
 }
 
-int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules)
+int writer_add_rules_to_message(struct writer *s, int64_t session_id, uint64_t seq, breaches rules)
 {
     char names[2048];
     struct buf found = {.p = names, .cap = sizeof names, .max = sizeof names};
@@ -438,10 +438,10 @@ int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breache
     finding_append_names(&found, 0, rules);
     if (found.n == 0)
         return 0;
-    int st = writer_begin_without_lock(s, &own);
+    int st = writer_begin_unlocked_transaction(s, &own);
     if (st == 0)
         st = add_rules_in_transaction(s, session_id, seq, buf_slice(&found));
-    return writer_end_without_lock(s, own, st);
+    return writer_end_unlocked_transaction(s, own, st);
 }
 
 bool writer_take_new_bodies_range(struct writer *s, int64_t *ret_from, int64_t *ret_to)
@@ -461,7 +461,7 @@ bool writer_is_busy(const struct writer *s)
 
 bool writer_is_damaged(const struct writer *s)
 {
-    return damaged_code_means_damage(s->rc);
+    return damaged_db_is_damage_code(s->rc);
 }
 
 bool writer_is_full(const struct writer *s)

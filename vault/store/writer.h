@@ -37,9 +37,9 @@ void writer_close(struct writer *s); /* the argument may be NULL */
 /* After this call, writer_add_row() fails if a long body cannot be written. By default, it fails
  * only if the disk is full; otherwise the row is stored without the body, with the finding
  * `body-lost`. */
-void writer_require_bodies(struct writer *s);
+void writer_make_lost_bodies_fatal(struct writer *s);
 /* Sets how much of the following messages is stored; initially RECORD_FULL. */
-void writer_set_level(struct writer *s, enum record_level level);
+void writer_set_record_level(struct writer *s, enum record_level level);
 
 /* Sets how long the next call may wait for the write lock. Use it for a call outside of
  * writer_begin() and writer_commit(), which is a transaction of its own. */
@@ -62,10 +62,11 @@ MI_MUST int writer_update_session(struct writer *s, int64_t id, const struct ses
 /* Sets the session's row in the table `running`; NULL removes it. */
 MI_MUST int writer_store_running_row(struct writer *s, int64_t session_id, const struct running *r);
 /* These functions store, read and remove the position up to which the journal of a session is
- * stored. Call writer_store_position() in the transaction that stores the entries before the
- * position, so that each entry is stored exactly once. writer_read_journal_position() returns 0 in
+ * stored. Call writer_store_journal_position() in the transaction that stores the entries before
+ * the position, so that each entry is stored exactly once. writer_read_journal_position() returns 0
+ * in
  * *ret if there is no position. */
-MI_MUST int writer_store_position(struct writer *s, int64_t session_id, uint64_t position);
+MI_MUST int writer_store_journal_position(struct writer *s, int64_t session_id, uint64_t position);
 MI_MUST int writer_read_journal_position(struct writer *s, int64_t session_id, uint64_t *ret);
 MI_MUST int writer_remove_journal_position(struct writer *s, int64_t session_id);
 /* Adds a message or an event. uid: the session's uid; its file of large bodies has this name. */
@@ -90,7 +91,8 @@ void writer_append_message_target(struct writer *s, int64_t session_id, uint64_t
 /* Adds the names of violated rules to the finding of a stored message. Does nothing if the message
  * does not exist. A second call would add the names twice. So call it in the same transaction that
  * stores the position after the journal entry with these rules. */
-MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules);
+MI_MUST int writer_add_rules_to_message(struct writer *s, int64_t session_id, uint64_t seq,
+                                        breaches rules);
 
 /* Finds the first session with an event of this kind and detail. MI_ENOENT: there is none. Reads
  * the whole table. */

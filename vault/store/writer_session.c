@@ -114,10 +114,10 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
 int writer_add_session(struct writer *s, const struct session_record *n, int64_t *ret_id)
 {
     bool own;
-    int st = writer_begin_without_lock(s, &own);
+    int st = writer_begin_unlocked_transaction(s, &own);
     if (st == 0)
         st = writer_add_session_row(s, n, ret_id);
-    return writer_end_without_lock(s, own, st);
+    return writer_end_unlocked_transaction(s, own, st);
 }
 
 static int writer_update_session_row(struct writer *s, int64_t id, const struct session_update *u)
@@ -140,7 +140,7 @@ static int writer_update_session_row(struct writer *s, int64_t id, const struct 
         buf_close(&text[i]);
     if (st == 0 && (u->ended_at_us != 0 || s->coverage.ended)) {
         st = writer_set_coverage_session(s, id);
-        if (st == 0 && (st = coverage_on_session_changed(&s->coverage, s->db)) < 0)
+        if (st == 0 && (st = coverage_mark_session_changed(&s->coverage, s->db)) < 0)
             st = writer_mark_coverage_failed(s, st);
     }
     return st;
@@ -149,10 +149,10 @@ static int writer_update_session_row(struct writer *s, int64_t id, const struct 
 int writer_update_session(struct writer *s, int64_t id, const struct session_update *u)
 {
     bool own;
-    int st = writer_begin_without_lock(s, &own);
+    int st = writer_begin_unlocked_transaction(s, &own);
     if (st == 0)
         st = writer_update_session_row(s, id, u);
-    return writer_end_without_lock(s, own, st);
+    return writer_end_unlocked_transaction(s, own, st);
 }
 
 #define BIND_BOOT(name) connect_bind(q, at++, slice_of(r->name));
@@ -175,7 +175,7 @@ int writer_store_running_row(struct writer *s, int64_t session_id, const struct 
     return st;
 }
 
-int writer_store_position(struct writer *s, int64_t session_id, uint64_t position)
+int writer_store_journal_position(struct writer *s, int64_t session_id, uint64_t position)
 {
     sqlite3_stmt *q = s->q[Q_POSITION];
     int st = writer_take_lock(s);

@@ -46,7 +46,7 @@ struct writer {
     int64_t busy_until_us;
     int64_t wal_pages;
     bool begins;      /* true: the next statement must begin the transaction */
-    bool want_bodies; /* value set by writer_require_bodies() */
+    bool want_bodies; /* value set by writer_make_lost_bodies_fatal() */
     /* true: the sanitizer did not change the body of the message that was added last */
     bool left_body;
     struct slice body; /* value returned by writer_get_last_body() */
@@ -70,8 +70,8 @@ MI_MUST int writer_run_query(struct writer *s, enum writer_query i);
 /* The first function begins a transaction, unless one is open already; *ret_own: whether it has
  * begun one. The second function ends that transaction. own: *ret_own of the first function; st:
  * result of the work between the two calls. */
-MI_MUST int writer_begin_without_lock(struct writer *s, bool *ret_own);
-MI_MUST int writer_end_without_lock(struct writer *s, bool own, int st);
+MI_MUST int writer_begin_unlocked_transaction(struct writer *s, bool *ret_own);
+MI_MUST int writer_end_unlocked_transaction(struct writer *s, bool own, int st);
 /* Prepares the evidence of a session. Call it before adding records of the session or changing its
  * row. */
 MI_MUST int writer_set_coverage_session(struct writer *s, int64_t session_id);

@@ -113,7 +113,7 @@ MI_MUST int unsent_read_body_bytes(struct unsent *u, const char *uid, int64_t of
 /* Until unsent_close(), makes this process the only one that may send this vault to this target.
  * Returns 0, MI_EBUSY (another process sends there) or MI_EIO. After MI_EBUSY and MI_EIO,
  * unsent_error() has a sentence. */
-MI_MUST int unsent_lock(struct unsent *u, const char *target);
+MI_MUST int unsent_lock_target(struct unsent *u, const char *target);
 /* Reads a number that changes when another connection has changed the database. */
 MI_MUST int unsent_read_data_version(struct unsent *u, int64_t *ret);
 

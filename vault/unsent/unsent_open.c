@@ -103,14 +103,14 @@ static off_t lock_offset_of_target(struct slice target)
     return (off_t)(h & 0x7FFFFFFF);
 }
 
-static int unsent_fail_lock(struct unsent *u)
+static int unsent_set_lock_error(struct unsent *u)
 {
     buf_clear(&u->error);
     buf_printf(&u->error, "cannot lock %s/" LOCK ": %s", u->dir.path, strerror(errno));
     return MI_EIO;
 }
 
-int unsent_lock(struct unsent *u, const char *target)
+int unsent_lock_target(struct unsent *u, const char *target)
 {
     struct flock l = {.l_type = F_WRLCK,
                       .l_whence = SEEK_SET,
@@ -119,11 +119,11 @@ int unsent_lock(struct unsent *u, const char *target)
     if (u->lock_fd < 0)
         u->lock_fd = vault_dir_open_file(u->dir.fd, LOCK, O_RDWR | O_CREAT);
     if (u->lock_fd < 0)
-        return unsent_fail_lock(u);
+        return unsent_set_lock_error(u);
     if (fcntl(u->lock_fd, F_SETLK, &l) == 0)
         return 0;
     if (errno != EACCES && errno != EAGAIN)
-        return unsent_fail_lock(u);
+        return unsent_set_lock_error(u);
     bool held = fcntl(u->lock_fd, F_GETLK, &l) == 0 && l.l_type != F_UNLCK;
     buf_clear(&u->error);
     buf_printf(&u->error, "process %d sends this vault to %s; stop it first",
@@ -133,7 +133,7 @@ int unsent_lock(struct unsent *u, const char *target)
 
 /* ---- large bodies ---- */
 
-static int unsent_fail_body(struct unsent *u, const char *uid)
+static int unsent_set_body_error(struct unsent *u, const char *uid)
 {
     int missing = errno == ENOENT || errno == ENODATA;
     buf_clear(&u->error);
@@ -146,7 +146,7 @@ static int unsent_open_body_file(struct unsent *u, const char *uid)
 {
     if (!uid_is_valid(slice_of(uid))) { /* check the uid, because it is used as a file name */
         errno = EINVAL;
-        return unsent_fail_body(u, "?");
+        return unsent_set_body_error(u, "?");
     }
     if (u->body_fd >= 0 && strcmp(uid, u->body_uid) == 0)
         return 0;
@@ -159,7 +159,7 @@ static int unsent_open_body_file(struct unsent *u, const char *uid)
         close(dir);
     errno = e;
     if (u->body_fd < 0)
-        return unsent_fail_body(u, uid);
+        return unsent_set_body_error(u, uid);
     memcpy(u->body_uid, uid, sizeof u->body_uid);
     return 0;
 }
@@ -172,7 +172,7 @@ int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t l
     if (st == MI_ENOENT)
         return 0;
     if (st == 0 && fstat(u->body_fd, &file) != 0)
-        st = unsent_fail_body(u, uid);
+        st = unsent_set_body_error(u, uid);
     *ret = st == 0 && offset >= 0 && length >= 0 && offset <= file.st_size &&
            length <= file.st_size - offset && bodies_range_is_written(u->body_fd, offset, length);
     return st;
@@ -190,7 +190,7 @@ int unsent_read_body_bytes(struct unsent *u, const char *uid, int64_t offset, si
             continue;
         if (n <= 0) {
             errno = n == 0 ? ENODATA : errno;
-            return unsent_fail_body(u, uid);
+            return unsent_set_body_error(u, uid);
         }
         ret->n += (size_t)n;
         offset += n;

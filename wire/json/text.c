@@ -133,7 +133,7 @@ bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_valu
     return true;
 }
 
-const char *json_walk_end(const struct json_walk *w)
+const char *json_walk_get_container_end(const struct json_walk *w)
 {
     return skip_space(w->p) + 1;
 }
@@ -160,7 +160,7 @@ struct slice json_string_first_bytes(const char *quote, size_t max)
             end = memchr(at, '"', max - head.n);
             end = end != NULL ? end : at + (max - head.n);
         }
-        head.n += text_plain_run_len((struct slice){at, (size_t)(end - at)}, '\\', 0);
+        head.n += text_count_leading_plain_bytes((struct slice){at, (size_t)(end - at)}, '\\', 0);
         if (head.n == max || head.p[head.n] == '"' || json_char_len(head.p + head.n) > max - head.n)
             return head;
         head.n += json_char_len(head.p + head.n);

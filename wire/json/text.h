@@ -47,7 +47,7 @@ bool json_walk_peek(struct json_walk *w, struct slice *ret_key, const char **ret
 bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_value *ret_value);
 /* Returns one past the container's closing bracket. Call it after json_walk_next() or
  * json_walk_peek() has returned false. */
-const char *json_walk_end(const struct json_walk *w);
+const char *json_walk_get_container_end(const struct json_walk *w);
 /* Returns at most the first max bytes of the string that begins at `quote`, without the quote.
  * Never splits a character or an escape. */
 struct slice json_string_first_bytes(const char *quote, size_t max);

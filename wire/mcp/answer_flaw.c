@@ -19,7 +19,7 @@ enum finding answer_flaw_find(const struct rpc *answer, struct slice method)
     return FIND_COUNT;
 }
 
-bool answer_flaw_is_final(enum finding flaw, struct slice method)
+bool answer_flaw_is_unrepairable(enum finding flaw, struct slice method)
 {
     const struct method *k = method_find(method);
     bool has_empty_result =
@@ -56,7 +56,7 @@ static int repair_one_answer(struct slice text, const struct rpc *m, const struc
 {
     enum finding flaw = answer_flaw_find(m, q->method);
     struct slice from = m->id.text, to = q->id;
-    if (flaw == FIND_COUNT || answer_flaw_is_final(flaw, q->method))
+    if (flaw == FIND_COUNT || answer_flaw_is_unrepairable(flaw, q->method))
         return 0;
     if (flaw == FIND_NULL_BESIDE_ANSWER) {
         from =
@@ -96,7 +96,7 @@ int answer_flaw_write_repaired_answer(const struct rpc *answer, const struct ans
     if (st == 0 && c.n > 0 && !buf_reserve(out, n))
         st = MI_ENOMEM;
     if (st == 0 && c.n > 0) {
-        changes_write_changed_text(&c, answer->text, out->p);
+        changes_apply_to_text(&c, answer->text, out->p);
         out->n = n;
     }
     changes_close(&c);
@@ -130,7 +130,7 @@ static char *append_bytes(char *to, const char *from, size_t n)
     return to + n;
 }
 
-void changes_write_changed_text(const struct changes *c, struct slice text, char *to)
+void changes_apply_to_text(const struct changes *c, struct slice text, char *to)
 {
     const char *at = text.p;
     for (size_t i = 0; i < c->n; i++) {

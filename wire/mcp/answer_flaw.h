@@ -35,7 +35,7 @@ struct changes {
  * flaw. */
 enum finding answer_flaw_find(const struct rpc *answer, struct slice method);
 /* Whether the flaw cannot be repaired. */
-bool answer_flaw_is_final(enum finding flaw, struct slice method);
+bool answer_flaw_is_unrepairable(enum finding flaw, struct slice method);
 /* Adds the changes of `text` that repair an answer, and adds the repairs to `r`. id_differs: the id
  * of the answer has another JSON type than the id of the request. Returns 0 or MI_ENOMEM. */
 MI_MUST int answer_flaw_add_repairs(struct slice text, const struct rpc *answer,
@@ -48,9 +48,9 @@ MI_MUST int answer_flaw_write_repaired_answer(const struct rpc *answer, const st
 
 MI_MUST int changes_add(struct changes *c, struct slice from, struct slice to);
 /* changes_compute_changed_size() returns the length of the changed text,
- * changes_write_changed_text() writes it. */
+ * changes_apply_to_text() writes it. */
 size_t changes_compute_changed_size(const struct changes *c, struct slice text);
-void changes_write_changed_text(const struct changes *c, struct slice text, char *to);
+void changes_apply_to_text(const struct changes *c, struct slice text, char *to);
 void changes_close(struct changes *c);
 
 #endif

@@ -30,7 +30,7 @@ static bool scalar_is_key(const char *p, const char *end)
     return p < end && *p == ':';
 }
 
-uint64_t protocol_hash_of_value(struct json_value v)
+uint64_t protocol_hash_scalars_of_value(struct json_value v)
 {
     /* hash of the key that was read last; 0: no key was read since the start or the last `}` */
     uint64_t sum = 1, key = 0;
@@ -62,8 +62,8 @@ uint64_t protocol_hash_of_value(struct json_value v)
 
 uint64_t protocol_hash_of_target(const struct rpc *m, const struct method *k)
 {
-    uint64_t arguments = protocol_hash_of_value(m->arguments);
-    uint64_t name = protocol_hash_of_value(m->name.type != JSON_NONE ? m->name : m->uri);
+    uint64_t arguments = protocol_hash_scalars_of_value(m->arguments);
+    uint64_t name = protocol_hash_scalars_of_value(m->name.type != JSON_NONE ? m->name : m->uri);
     uint64_t both = (name * 31 + arguments) * 31 + rpc_id_hash(slice_of(k->name));
     return arguments != 0 && name != 0 ? both : 0;
 }
@@ -83,7 +83,7 @@ static bool text_is_url(struct slice s)
 }
 
 /* Whether the schema describes an object that has no objects as members. */
-static bool schema_is_flat(struct json_value schema)
+static bool schema_has_no_object_members(struct json_value schema)
 {
     struct slice key;
     struct json_value one, members = json_get(schema, "properties");
@@ -109,7 +109,8 @@ static const char *find_elicitation_flaw(struct json_value params)
         return "mode";
     if (url)
         return text_is_url(json_string_raw(json_get(params, "url"))) ? NULL : "url";
-    return schema_is_flat(json_get(params, "requestedSchema")) ? NULL : "requestedSchema";
+    return schema_has_no_object_members(json_get(params, "requestedSchema")) ? NULL
+                                                                             : "requestedSchema";
 }
 
 static const char *find_sampling_flaw(struct json_value params)
@@ -159,7 +160,7 @@ breaches protocol_check_inputs(struct protocol *p, struct json_value requests,
         if (k == NULL || k->from_client != 0 || k->capability == CAP_NONE)
             continue;
         if ((capabilities & 1u << k->capability) == 0 ||
-            protocol_check_capability_part(k, json_get(one, "params"), capabilities) != 0)
+            protocol_check_subcapability(k, json_get(one, "params"), capabilities) != 0)
             r |= RULE(RULE_UNDECLARED_CAPABILITY);
     }
     return r;

@@ -339,7 +339,7 @@ static const char *const revisions[REV_COUNT + 1] = {
     [REV_2026_07_28] = "2026-07-28", [REV_COUNT] = "none",
 };
 
-enum revision revision_by_date(struct slice date)
+enum revision revision_find_by_date(struct slice date)
 {
     int r = 0;
     while (r < REV_COUNT && (date.p == NULL || !slice_is(date, revisions[r])))

@@ -32,7 +32,7 @@ enum {
     REVS_ALL = REVS_LEGACY | REVS_2026_07_28,
 };
 /* date: such as "2025-06-18". Returns REV_COUNT if no revision has this date. */
-enum revision revision_by_date(struct slice date);
+enum revision revision_find_by_date(struct slice date);
 const char *revision_name(enum revision r);
 
 /* Capabilities that the server or the client must declare before a method is used. */

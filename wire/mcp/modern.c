@@ -70,7 +70,7 @@ breaches protocol_check_meta(struct protocol *p, const struct rpc *m, struct pro
     breaches r = 0;
     for (struct json_walk w = json_walk_begin(m->meta); json_walk_next(&w, &key, &v);) {
         if (json_key_is(key, META_VERSION)) {
-            a->revision = revision_by_date(json_string_raw(v));
+            a->revision = revision_find_by_date(json_string_raw(v));
         } else if (json_key_is(key, META_CAPABILITIES)) {
             capabilities = v;
         } else if (!is_valid_meta_entry(key, v)) {

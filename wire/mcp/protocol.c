@@ -151,7 +151,7 @@ static breaches check_server_request(struct protocol *p, const struct rpc *m,
     if (slice_is(slice_of("elicitation/create"), k->name))
         r |= check_elicitation(p, m);
     if (p->declared[PARTY_CLIENT])
-        r |= protocol_check_capability_part(k, m->params, p->capabilities[PARTY_CLIENT]);
+        r |= protocol_check_subcapability(k, m->params, p->capabilities[PARTY_CLIENT]);
     return r;
 }
 
@@ -348,7 +348,7 @@ static void check_initialize_answer(struct protocol *p, const struct rpc *m, bre
 {
     struct json_value version = json_get(m->result, "protocolVersion");
     p->phase = p->said_initialized ? PHASE_READY : PHASE_ANSWERED;
-    p->revision = revision_by_date(json_string_raw(version));
+    p->revision = revision_find_by_date(json_string_raw(version));
     p->capabilities[PARTY_SERVER] =
         capabilities_read_from_object(json_get(m->result, "capabilities"));
     p->declared[PARTY_SERVER] = true;

@@ -12,8 +12,8 @@ bool protocol_lacks_member(struct protocol *p, const uint8_t *have, enum field f
     return true;
 }
 
-breaches protocol_check_capability_part(const struct method *k, struct json_value params,
-                                        uint32_t has)
+breaches protocol_check_subcapability(const struct method *k, struct json_value params,
+                                      uint32_t has)
 {
     struct slice method = slice_of(k->name);
     enum capability part = CAP_NONE;

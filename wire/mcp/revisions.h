@@ -21,8 +21,8 @@ bool protocol_lacks_member(struct protocol *p, const uint8_t *have, enum field f
 /* Checks the client's capabilities, `has`, for a request of the server. From 2025-11-25 on, some
  * requests need a part of a capability: the mode of an elicitation, or tools in sampling. Returns 0
  * if the whole capability is missing, because check_capability() reports that. */
-breaches protocol_check_capability_part(const struct method *k, struct json_value params,
-                                        uint32_t has);
+breaches protocol_check_subcapability(const struct method *k, struct json_value params,
+                                      uint32_t has);
 
 /* ---- error_data.c ---- */
 
@@ -56,7 +56,7 @@ breaches protocol_check_modern_result(struct protocol *p, const struct rpc *m,
 
 /* Returns a hash of the scalars in a value and their keys, independent of the order of members; 0
  * if the value is longer than 16 KiB, or if out of memory. */
-uint64_t protocol_hash_of_value(struct json_value v);
+uint64_t protocol_hash_scalars_of_value(struct json_value v);
 /* Returns a hash of the request's target, which is the same for a retry; 0 if the target is too
  * long. */
 uint64_t protocol_hash_of_target(const struct rpc *m, const struct method *k);

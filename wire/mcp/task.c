@@ -129,7 +129,7 @@ static breaches task_store_input_keys(struct protocol *p, struct protocol_task *
     struct json_walk w = json_walk_begin(requests);
     t->asked = true;
     for (int i = 0; i < PROTOCOL_KEYS && json_walk_next(&w, &key, &one); i++) {
-        uint64_t hash = hash_input_key(key), request = protocol_hash_of_value(one);
+        uint64_t hash = hash_input_key(key), request = protocol_hash_scalars_of_value(one);
         struct protocol_key *known = find_input_key(p, t->id, hash);
         if (known == NULL)
             p->key[p->next_key++ % PROTOCOL_KEYS] = (struct protocol_key){t->id, hash, request};

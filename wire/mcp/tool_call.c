@@ -16,9 +16,9 @@ static const char *find_message_fault(const struct rpc *m)
     bool exact;
     for (struct json_walk w = json_walk_begin((struct json_value){JSON_OBJECT, m->text});
          json_walk_next(&w, &key, &v);) {
-        if (tool_rule_key(key, "method", &exact) && !exact)
+        if (tool_rule_key_matches(key, "method", &exact) && !exact)
             return "a member differs from `method` only in case or by a NUL";
-        if (tool_rule_key(key, "params", &exact) && !exact)
+        if (tool_rule_key_matches(key, "params", &exact) && !exact)
             return "a member differs from `params` only in case or by a NUL";
     }
     /* a program that takes a NUL for the end of a string would read another method */
@@ -38,7 +38,7 @@ static const char *find_name_fault(struct json_value params, struct buf *name)
     if (params.type != JSON_OBJECT)
         return "the params are not an object";
     for (struct json_walk w = json_walk_begin(params); json_walk_next(&w, &key, &v);) {
-        if (!tool_rule_key(key, "name", &exact))
+        if (!tool_rule_key_matches(key, "name", &exact))
             continue;
         if (!exact)
             return "a member of the params differs from `name` only in case or by a NUL";

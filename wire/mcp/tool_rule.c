@@ -23,7 +23,7 @@ static struct slice trim_rule_word(struct slice s)
     return s;
 }
 
-static int refuse_pattern(struct buf *why, struct slice pattern, const char *problem)
+static int report_invalid_tool_pattern(struct buf *why, struct slice pattern, const char *problem)
 {
     buf_addc(why, '\'');
     text_append_visible(why, text_prefix(pattern, 100));
@@ -42,16 +42,18 @@ static int check_pattern(struct slice p, struct buf *why)
     for (size_t i = 0; i < p.n; i += len) {
         len = text_utf8_len(p.p + i, p.n - i);
         if (len == 0)
-            return refuse_pattern(why, p, "is not UTF-8");
+            return report_invalid_tool_pattern(why, p, "is not UTF-8");
         if (is_blank_of_rule(p.p[i]))
-            return refuse_pattern(
+            return report_invalid_tool_pattern(
                 why, p, "contains a blank: separate names by commas, or use ? for the blank");
         if (p.p[i] == ';')
-            return refuse_pattern(why, p, "contains a semicolon: use ? in its place");
+            return report_invalid_tool_pattern(why, p, "contains a semicolon: use ? in its place");
         if (p.p[i] == '[' || p.p[i] == ']')
-            return refuse_pattern(why, p, "contains a bracket: globs have only * and ?");
+            return report_invalid_tool_pattern(why, p,
+                                               "contains a bracket: globs have only * and ?");
         if ((unsigned char)p.p[i] < 0x20 || p.p[i] == 0x7F)
-            return refuse_pattern(why, p, "contains a control character: use ? in its place");
+            return report_invalid_tool_pattern(why, p,
+                                               "contains a control character: use ? in its place");
     }
     return 0;
 }
@@ -70,7 +72,8 @@ static int add_pattern(struct tool_rule *r, bool hides, struct slice p, struct b
         return MI_ENOMEM;
     bool glob = memchr(p.p, '*', p.n) != NULL || memchr(p.p, '?', p.n) != NULL;
     if (glob && p.n > TOOL_RULE_GLOB_MAX)
-        return refuse_pattern(why, p, "is longer than 256 bytes: replace a part of the name by *");
+        return report_invalid_tool_pattern(
+            why, p, "is longer than 256 bytes: replace a part of the name by *");
     r->globs += glob;
     if (r->globs > TOOL_RULE_GLOBS_MAX) {
         buf_printf(why, "the rule has more than %d globs: use names, or fewer globs",
@@ -108,7 +111,7 @@ static int set_rule_read_only(struct tool_rule *r)
     return r->text.failed ? MI_ENOMEM : 0;
 }
 
-int tool_rule_check(const char *list, struct buf *why)
+int tool_rule_check_patterns(const char *list, struct buf *why)
 {
     struct tool_rule r = {0};
     int st = add_patterns_to_rule(&r, false, slice_of(list), why);
@@ -154,7 +157,8 @@ int tool_rule_read(struct tool_rule *r, struct slice text, struct buf *why)
         else if (slice_is(part, "read-only"))
             st = set_rule_read_only(r);
         else
-            refuse_pattern(why, part, "is not `tools = …`, `hide-tools = …` or `read-only`");
+            report_invalid_tool_pattern(why, part,
+                                        "is not `tools = …`, `hide-tools = …` or `read-only`");
         if (st < 0)
             return st;
         n += end != NULL;
@@ -172,7 +176,7 @@ void tool_rule_close(struct tool_rule *r)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static size_t rule_char_len(struct slice s, size_t at)
+static size_t get_char_len_at_offset(struct slice s, size_t at)
 {
     size_t len = text_utf8_len(s.p + at, s.n - at);
     return len > 0 ? len : 1;
@@ -189,13 +193,13 @@ static bool glob_matches(struct slice pattern, struct slice name)
             retry = i;
         } else if (p < pattern.n && pattern.p[p] == '?') {
             p++;
-            i += rule_char_len(name, i);
+            i += get_char_len_at_offset(name, i);
         } else if (p < pattern.n && pattern.p[p] == name.p[i]) {
             p++;
             i++;
         } else if (star != SIZE_MAX) {
             p = star;
-            i = retry += rule_char_len(name, retry);
+            i = retry += get_char_len_at_offset(name, retry);
         } else {
             return false;
         }
@@ -275,7 +279,7 @@ static bool key_equals_ignoring_case(struct slice key, const char *name)
 {
     size_t n = strlen(name), k = 0;
     for (size_t i = 0, len; i < key.n; i += len, k++) {
-        len = rule_char_len(key, i);
+        len = get_char_len_at_offset(key, i);
         if (k == n || fold_letter_case(key.p + i, len) != name[k])
             return false;
     }
@@ -294,7 +298,7 @@ static struct slice cut_at_nul_escape(struct slice raw)
 
 #define KEY_BYTES_MAX 96 /* longest raw key that is examined, in bytes */
 
-bool tool_rule_key(struct slice raw, const char *name, bool *ret_exact)
+bool tool_rule_key_matches(struct slice raw, const char *name, bool *ret_exact)
 {
     char plain[KEY_BYTES_MAX];
     size_t n;
@@ -319,7 +323,8 @@ static bool read_only_hint_is_set(struct json_value annotations)
     if (annotations.type != JSON_OBJECT)
         return false;
     for (struct json_walk w = json_walk_begin(annotations); json_walk_next(&w, &key, &v);) {
-        if (!tool_rule_key(key, "readonlyhint", &exact) && !json_key_is(key, "readOnlyHint"))
+        if (!tool_rule_key_matches(key, "readonlyhint", &exact) &&
+            !json_key_is(key, "readOnlyHint"))
             continue;
         if (v.type != JSON_TRUE)
             return false;
@@ -348,10 +353,10 @@ static int read_definition(struct tool_rule *r, struct json_value tool, struct b
         return 0;
     }
     for (struct json_walk w = json_walk_begin(tool); json_walk_next(&w, &key, &v);) {
-        if (tool_rule_key(key, "annotations", &exact)) {
+        if (tool_rule_key_matches(key, "annotations", &exact)) {
             hints = true;
             read_only = read_only && read_only_hint_is_set(v);
-        } else if (tool_rule_key(key, "name", &exact)) {
+        } else if (tool_rule_key_matches(key, "name", &exact)) {
             ret->named = true;
             if (v.type != JSON_STRING) {
                 kept = kept && !r->keeps;
@@ -445,7 +450,7 @@ int tool_rule_remove_tools(struct tool_rule *r, struct json_value result, struct
     if (result.type != JSON_OBJECT)
         return 0;
     for (struct json_walk w = json_walk_begin(result); st == 0 && json_walk_next(&w, &key, &v);)
-        if (v.type == JSON_ARRAY && tool_rule_key(key, "tools", &exact))
+        if (v.type == JSON_ARRAY && tool_rule_key_matches(key, "tools", &exact))
             st = remove_hidden_tools_from_array(&k, v, &name);
     buf_close(&name);
     return st;
@@ -458,7 +463,7 @@ static bool object_has_ambiguous_member(struct json_value object, const char *na
     struct json_value v;
     bool exact;
     for (struct json_walk w = json_walk_begin(object); json_walk_next(&w, &key, &v);)
-        if (tool_rule_key(key, name, &exact) && !exact)
+        if (tool_rule_key_matches(key, name, &exact) && !exact)
             return true;
     return false;
 }
@@ -477,7 +482,7 @@ const char *tool_rule_find_list_fault(const struct rpc *m)
     if (object_has_ambiguous_member(m->result, "tools"))
         return "a member of the result differs from `tools` only in case or by a NUL";
     for (struct json_walk w = json_walk_begin(m->result); json_walk_next(&w, &key, &v);)
-        if (v.type != JSON_ARRAY && tool_rule_key(key, "tools", &exact))
+        if (v.type != JSON_ARRAY && tool_rule_key_matches(key, "tools", &exact))
             return "`tools` is not an array";
     return NULL;
 }

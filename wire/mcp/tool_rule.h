@@ -47,7 +47,7 @@ struct tool_rule {
 };
 
 /* Checks a list of tools that is the value of an option. */
-MI_MUST int tool_rule_check(const char *list, struct buf *why);
+MI_MUST int tool_rule_check_patterns(const char *list, struct buf *why);
 /* Makes the rule from the options; NULL stands for an option that is not given. Without any option
  * there is no rule. Call tool_rule_close() even after an error. */
 MI_MUST int tool_rule_open(struct tool_rule *r, const char *tools, const char *hide, bool read_only,
@@ -89,6 +89,6 @@ MI_MUST int tool_rule_remove_tools(struct tool_rule *r, struct json_value result
 
 /* Whether a raw key equals this lower-case name if case is ignored as in Go, and the text after a
  * NUL is ignored. *ret_exact: whether the unescaped key is exactly the name. */
-bool tool_rule_key(struct slice raw, const char *name, bool *ret_exact);
+bool tool_rule_key_matches(struct slice raw, const char *name, bool *ret_exact);
 
 #endif

@@ -33,7 +33,7 @@ static bool check_any_of(struct check *c, enum keyword word, const struct json_n
 {
     unsigned yes = 0, maybe = 0, enough = word == KW_ONE_OF ? 2 : 1;
     uint32_t unsure, first_unsure = 0;
-    bool all = word == KW_ANY_OF && schema_is_in_scope(c, here);
+    bool all = word == KW_ANY_OF && schema_scope_is_about_value(c, here);
     if (k->value.type != JSON_ARRAY)
         return true;
     for (uint32_t i = k->child; i != 0 && (all || yes < enough); i = schema_next_sibling(c, i)) {
@@ -89,7 +89,7 @@ static bool check_then_and_else_branches(struct check *c, const struct schema_ru
         SAY(c, here, "matches neither the schema of `then` nor that of `else`");
         return false;
     }
-    if (yes < 2 || schema_is_in_scope(c, here))
+    if (yes < 2 || schema_scope_is_about_value(c, here))
         schema_mark_keyword_unchecked(c, unsure, here);
     return true;
 }

@@ -68,7 +68,7 @@ static bool check_children_count(struct check *c, enum keyword word, const struc
     return good;
 }
 
-static struct place make_member_place(const struct place *here, uint32_t at)
+static struct place make_path_to_member(const struct place *here, uint32_t at)
 {
     return (struct place){.up = here, .at = at};
 }
@@ -77,11 +77,11 @@ static bool check_properties(struct check *c, const struct json_node *k, const s
 {
     for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i)) {
         uint32_t m = find_last_member(c, c->v, here->at, schema_get_node(c->s, i)->key);
-        struct place there = make_member_place(here, m);
+        struct place there = make_path_to_member(here, m);
         if (m != 0 && !schema_node_fits_value(c, i, &there))
             return false;
         if (m != 0)
-            evaluated_note_child(c, m, here);
+            evaluated_add_child_if_in_scope(c, m, here);
     }
     return true;
 }
@@ -96,12 +96,12 @@ static bool check_pattern_properties(struct check *c, const struct json_node *k,
         }
         for (uint32_t m = schema_get_value_node(c, here->at)->child; m != 0;
              m = next_child_of_value(c, m)) {
-            struct place there = make_member_place(here, m);
+            struct place there = make_path_to_member(here, m);
             if (!schema_pattern_matches(c, c->s->pattern[i], schema_get_value_node(c, m)->key))
                 continue;
             if (!schema_node_fits_value(c, i, &there))
                 return false;
-            evaluated_note_child(c, m, here);
+            evaluated_add_child_if_in_scope(c, m, here);
         }
     }
     return true;
@@ -126,7 +126,7 @@ static bool check_additional_properties(struct check *c, const struct schema_rul
     uint32_t rule = c->s->rule_of[at];
     for (uint32_t m = schema_get_value_node(c, here->at)->child; m != 0;
          m = next_child_of_value(c, m)) {
-        struct place there = make_member_place(here, m);
+        struct place there = make_path_to_member(here, m);
         if (rule == SCHEMA_NO_RULE ||
             !member_is_additional(c, r, schema_get_value_node(c, m)->key) || c->gave_up)
             continue;
@@ -136,7 +136,7 @@ static bool check_additional_properties(struct check *c, const struct schema_rul
         }
         if (!schema_node_fits_value(c, at, &there))
             return false;
-        evaluated_note_child(c, m, here);
+        evaluated_add_child_if_in_scope(c, m, here);
     }
     return true;
 }
@@ -161,7 +161,7 @@ static bool check_member_names(struct check *c, uint32_t at, const struct place 
         c->unsure = inner.unsure;
         if (good)
             continue;
-        struct place there = make_member_place(here, m);
+        struct place there = make_path_to_member(here, m);
         SAY(c, &there, "member name not allowed");
         return false;
     }
@@ -195,7 +195,7 @@ static bool check_items(struct check *c, uint32_t at, uint32_t skip, const struc
             continue;
         if (!schema_node_fits_value(c, at, &there))
             return false;
-        evaluated_note_child(c, m, here);
+        evaluated_add_child_if_in_scope(c, m, here);
     }
     return true;
 }
@@ -208,7 +208,7 @@ static bool check_prefix_items(struct check *c, const struct json_node *k, const
         struct place there = {here, m, index, true};
         if (!schema_node_fits_value(c, i, &there))
             return false;
-        evaluated_note_child(c, m, here);
+        evaluated_add_child_if_in_scope(c, m, here);
         i = schema_next_sibling(c, i);
     }
     return true;
@@ -235,16 +235,17 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
         most = INT64_MAX;
     for (uint32_t m = schema_get_value_node(c, here->at)->child; m != 0;
          m = next_child_of_value(c, m)) {
-        struct place there = make_member_place(here, m);
+        struct place there = make_path_to_member(here, m);
         enum truth t = schema_check_without_reporting(c, at, &there, &unsure);
         n += t == TRUTH_YES;
         maybe += t == TRUTH_MAYBE;
         if (t == TRUTH_MAYBE)
             last_unsure = unsure;
         if (t != TRUTH_NO && evaluates)
-            evaluated_note_child(c, m, here);
+            evaluated_add_child_if_in_scope(c, m, here);
     }
-    if (maybe > 0 && (n < least || n + maybe > most || (evaluates && schema_is_in_scope(c, here))))
+    if (maybe > 0 &&
+        (n < least || n + maybe > most || (evaluates && schema_scope_is_about_value(c, here))))
         schema_mark_keyword_unchecked(c, last_unsure, here);
     if (n + maybe >= least && n <= most)
         return true;
@@ -290,7 +291,7 @@ static bool check_unevaluated_children(struct check *c, uint32_t at, const struc
         }
         if (!schema_node_fits_value(c, at, &there))
             return false;
-        evaluated_note_child(c, m, here);
+        evaluated_add_child_if_in_scope(c, m, here);
     }
     return true;
 }

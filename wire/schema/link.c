@@ -343,7 +343,7 @@ static int compare_named_anchors(const void *a, const void *b)
 }
 
 /* Makes the table of dynamic anchors, unless it was made for an earlier reference. */
-static int make_anchor_table(struct linking *l)
+static int make_dynamic_anchor_table(struct linking *l)
 {
     struct schema *s = l->s;
     const struct schema_name_list *from = &l->names.dynamic;
@@ -398,14 +398,14 @@ static int link_dynamic_reference(struct linking *l, size_t i, struct slice ref,
         name = (struct slice){hash + 1, (size_t)(ref.p + ref.n - hash) - 1};
     if (!node_has_dynamic_anchor(&l->names, target, name))
         return 0;
-    int st = make_anchor_table(l);
+    int st = make_dynamic_anchor_table(l);
     if (st == 0)
         s->keyword[i].group = find_anchor_group_by_name(l, name);
     return st;
 }
 
 /* Links a reference to its target, which is compiled if necessary. Compiling may add references;
- * schema_link() links them later. */
+ * schema_link_references() links them later. */
 static int link_reference(struct linking *l, size_t i)
 {
     struct schema *s = l->s;
@@ -425,7 +425,7 @@ static int link_reference(struct linking *l, size_t i)
     return st == 0 && s->work.steps < 0 ? MI_EFULL : st;
 }
 
-int schema_link(struct schema *s)
+int schema_link_references(struct schema *s)
 {
     struct linking l = {.s = s};
     int st = 0;

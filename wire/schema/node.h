@@ -134,7 +134,7 @@ enum dialect schema_read_dialect(struct json_value value);
  * or MI_ENOMEM. */
 MI_MUST int schema_compile(struct schema *s, uint32_t at);
 /* Finds the targets of all references. Returns what schema_compile() returns. */
-MI_MUST int schema_link(struct schema *s);
+MI_MUST int schema_link_references(struct schema *s);
 
 /* Whether the text has this format. Always true for an unknown format. */
 bool schema_text_has_format(struct slice format, struct slice text);

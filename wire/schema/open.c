@@ -79,7 +79,7 @@ int schema_open(struct schema **ret, struct slice text, struct schema_limits *li
     if (st == 0)
         st = schema_compile(s, 0);
     if (st == 0)
-        st = schema_link(s);
+        st = schema_link_references(s);
     if (st == MI_EFULL)
         schema_explain_open_failure(s, why);
     if (st < 0)

@@ -18,7 +18,7 @@ int file_reopen(int fd, int flags)
     return open(path, flags);
 }
 
-int file_open_null(void)
+int file_open_dev_null(void)
 {
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     return fd < 0 && errno != EMFILE && errno != ENFILE ? memory_file("null") : fd;

@@ -51,7 +51,7 @@ int history_add_session(struct newest *to, struct query *q, const struct filter 
     struct message_question x = {&any_age, s->id, s->started_at_us, 1, seq};
     any_age.since_us = INT64_MIN;
     int st = query_messages_without_bodies(q, &x, QUERY_BACKWARD, history_on_message, &g);
-    if (st == 0 && g.status == 0 && !filter_selects_by_call(f))
+    if (st == 0 && g.status == 0 && !filter_has_call_conditions(f))
         st = query_events_newest_first(q, s->id, event, history_on_event, &g);
     return st < 0 ? st : g.status;
 }

@@ -16,7 +16,7 @@ void newest_rows_close(struct newest *l)
 }
 
 /* Orders by time. An event comes before a message of the same time, as in `show`. */
-static int newest_compare(const void *a, const void *b)
+static int newest_compare_rows(const void *a, const void *b)
 {
     const struct newest_row *x = a, *y = b;
     if (x->at_us != y->at_us)
@@ -44,9 +44,9 @@ static void swap_newest_rows(struct newest_row *a, struct newest_row *b)
 static void newest_rows_sift_down(struct newest *l)
 {
     for (size_t i = 0, child; (child = 2 * i + 1) < l->n; i = child) {
-        if (child + 1 < l->n && newest_compare(&l->row[child + 1], &l->row[child]) < 0)
+        if (child + 1 < l->n && newest_compare_rows(&l->row[child + 1], &l->row[child]) < 0)
             child++;
-        if (newest_compare(&l->row[i], &l->row[child]) <= 0)
+        if (newest_compare_rows(&l->row[i], &l->row[child]) <= 0)
             return;
         swap_newest_rows(&l->row[i], &l->row[child]);
     }
@@ -55,7 +55,7 @@ static void newest_rows_sift_down(struct newest *l)
 /* Moves the last row up to its place in the heap. */
 static void newest_rows_sift_up(struct newest *l)
 {
-    for (size_t i = l->n - 1; i > 0 && newest_compare(&l->row[i], &l->row[(i - 1) / 2]) < 0;
+    for (size_t i = l->n - 1; i > 0 && newest_compare_rows(&l->row[i], &l->row[(i - 1) / 2]) < 0;
          i = (i - 1) / 2)
         swap_newest_rows(&l->row[i], &l->row[(i - 1) / 2]);
 }
@@ -67,7 +67,7 @@ int newest_rows_add(struct newest *l, const struct newest_row *row)
             return MI_ENOMEM;
         l->row[l->n++] = *row;
         newest_rows_sift_up(l);
-    } else if (l->max > 0 && newest_compare(row, &l->row[0]) > 0) {
+    } else if (l->max > 0 && newest_compare_rows(row, &l->row[0]) > 0) {
         l->row[0] = *row;
         newest_rows_sift_down(l);
     }
@@ -77,5 +77,5 @@ int newest_rows_add(struct newest *l, const struct newest_row *row)
 void newest_rows_sort(struct newest *l)
 {
     if (l->n > 1)
-        qsort(l->row, l->n, sizeof *l->row, newest_compare);
+        qsort(l->row, l->n, sizeof *l->row, newest_compare_rows);
 }

@@ -195,7 +195,7 @@ static void find_new_sessions(struct tail *t)
         if (t->live.session[i]->s.id <= t->newest)
             continue;
         tail_set_session(t, t->live.session[i]);
-        if (!filter_selects_by_call(&t->filter))
+        if (!filter_has_call_conditions(&t->filter))
             t->status = tail_page_add_session(&t->page, &t->of->s, false);
     }
     t->newest = t->seen;
@@ -209,7 +209,7 @@ static void drop_ended_sessions(struct tail *t)
         struct query_session now;
         if (!s->ended && !s->unwanted)
             continue;
-        if (s->ended && !s->unwanted && !filter_selects_by_call(&t->filter) &&
+        if (s->ended && !s->unwanted && !filter_has_call_conditions(&t->filter) &&
             tail_can_read_session(t, i) && tail_load_row(t, s->s.id, &now)) {
             tail_set_session(t, s);
             t->status = tail_page_add_session(&t->page, &now, true);
@@ -268,7 +268,7 @@ static int tail_follow_from_end(struct tail *t, const struct query_session *s, i
 {
     bool known = t->filter.client == NULL || s->client_name.p != NULL;
     int64_t seq = 0, event = 0;
-    int st = known ? query_last_seq_and_event(t->q, s->id, &seq, &event) : 0;
+    int st = known ? query_read_last_seq_and_event(t->q, s->id, &seq, &event) : 0;
     struct followed_session *added = NULL;
     if (st == 0)
         st = tail_follow_session(t, s, &added);
@@ -286,7 +286,7 @@ static int tail_follow_from_end(struct tail *t, const struct query_session *s, i
     return t->page.shows_open && seq > 0 ? query_calls_of(t->q, &calls, tail_on_open_call, t) : 0;
 }
 
-static bool tail_on_old_session(void *ctx, const struct query_session *s)
+static bool tail_add_old_session(void *ctx, const struct query_session *s)
 {
     struct tail *t = ctx;
     enum session_state state = session_determine_state(t->q, s);
@@ -343,7 +343,7 @@ static int tail_begin_following(struct tail *t, int64_t last)
     newest_rows_open(&t->history, (size_t)last);
     int st = query_read_change_counter(t->q, &t->version);
     if (st == 0)
-        st = query_sessions(t->q, 0, tail_on_old_session, t);
+        st = query_sessions(t->q, 0, tail_add_old_session, t);
     t->status = t->status == 0 ? st : t->status;
     newest_rows_sort(&t->history);
     if (!t->page.json && !t->follow && t->history.n == 0 && last > 0)
@@ -394,7 +394,7 @@ static int tail_print_vault(struct query *q, const struct settings *s)
     struct tail t = {
         .q = q,
     };
-    filter_read(&t.filter, s);
+    filter_read_from_options(&t.filter, s);
     tail_page_open(&t.page, q, settings_is_on(s, "json"));
     const struct out *o = &t.page.out;
     t.follow = tail_should_follow(s);

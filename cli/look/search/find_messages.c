@@ -131,7 +131,7 @@ static bool finder_report_matching_candidate(void *ctx, const struct query_messa
 }
 
 /* Reads a message, and passes it to the callback if it matches. */
-static void finder_try_message(struct finder *f, const struct session_row *r, int64_t seq)
+static void finder_report_if_match(struct finder *f, const struct session_row *r, int64_t seq)
 {
     f->session = r;
     if (!question_includes_message_seq(f->question, r->id.id, seq))
@@ -171,7 +171,7 @@ static void finder_try_matching_messages(struct finder *f, const struct session_
             while (k > 0 && list->seq[k - 1] > seq[i])
                 k--;
             if (list == NULL || (k > 0 && list->seq[k - 1] == seq[i]))
-                finder_try_message(f, r, seq[i]);
+                finder_report_if_match(f, r, seq[i]);
         }
         x.to = n > 0 ? seq[n - 1] - 1 : 0;
     }
@@ -187,7 +187,7 @@ static void finder_try_candidates(struct finder *f, const struct session_row *r)
         finder_try_matching_messages(f, r, list);
     else
         for (size_t i = list->n; finder_should_continue(f) && i-- > 0;)
-            finder_try_message(f, r, list->seq[i]);
+            finder_report_if_match(f, r, list->seq[i]);
 }
 
 static bool finder_collect_matching_seq(void *ctx, const struct query_message *m)
@@ -276,7 +276,7 @@ static bool finder_on_indexed_message(void *ctx, int64_t session, int64_t seq)
     if (f->question->narrowed || f->question->all_exact)
         return finder_add_seq(f, &f->candidates, seq);
     /* Read the message now, not later with other candidates: a few matches may be enough. */
-    finder_try_message(f, &g->row[g->at], seq);
+    finder_report_if_match(f, &g->row[g->at], seq);
     return finder_should_continue(f);
 }
 

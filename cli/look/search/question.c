@@ -112,7 +112,7 @@ static int question_parse_word(const struct reading *r, const char *word)
     return EXIT_FINE;
 }
 
-int question_begin_empty(struct question *x)
+int question_initialize(struct question *x)
 {
     *x = (struct question){.filter = FILTER_ANY, .fields = FILTER_ANY};
     return search_terms_open(&x->terms);
@@ -158,13 +158,13 @@ int question_add_text(struct question *x, const char *text, bool exact)
     return search_terms_add(&x->terms, text, exact);
 }
 
-void question_finish_reading(struct question *x)
+void question_combine_conditions(struct question *x)
 {
     x->filter.also = &x->fields;
     x->all_exact = true;
     for (size_t i = 0; i < x->terms.n; i++)
         x->all_exact &= x->terms.term[i].exact;
-    x->narrowed = x->terms.n == 0 || filter_selects_by_call(&x->filter);
+    x->narrowed = x->terms.n == 0 || filter_has_call_conditions(&x->filter);
     for (size_t i = QUESTION_TOOL; i < QUESTION_FIELDS; i++)
         x->narrowed |= x->field[i] != NULL;
 }
@@ -177,21 +177,21 @@ int question_read_words(struct question *x, char *const *words, bool exact, stru
         if (status != EXIT_FINE)
             return status;
     }
-    question_finish_reading(x);
+    question_combine_conditions(x);
     return EXIT_FINE;
 }
 
 static int question_read_command_line(struct question *x, const struct settings *s,
                                       struct buf *error)
 {
-    int st = question_begin_empty(x);
+    int st = question_initialize(x);
     if (st < 0) {
         buf_adds(error, st == MI_ENOMEM ? "out of memory"
                                         : "cannot search: SQLite was built without FTS5");
         return EXIT_TROUBLE;
     }
-    filter_read(&x->filter, s);
-    if (s->operands_n == 0 && !filter_selects_by_call(&x->filter)) {
+    filter_read_from_options(&x->filter, s);
+    if (s->operands_n == 0 && !filter_has_call_conditions(&x->filter)) {
         buf_adds(error, "nothing to search for; give a word, or a field such as tool:NAME");
         return EXIT_USAGE;
     }

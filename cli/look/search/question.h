@@ -2,7 +2,7 @@
  * sessions.
  *
  * question_open() reads a question from the operands and options of the command. Other callers use
- * question_begin_empty(), add texts and fields, and then call question_finish_reading().
+ * question_initialize(), add texts and fields, and then call question_combine_conditions().
  *
  * Rules     the operand `FIELD:VALUE` is a field; each field may be given once. An operand that
  *           looks like an unknown or misspelt field is an error; every other operand is a text. A
@@ -28,8 +28,8 @@ enum question_field {
 };
 
 struct question {
-    /* Filter of the options. question_finish_reading() makes it point to `fields`, so the question
-     * must not be moved later. */
+    /* Filter of the options. question_combine_conditions() makes it point to `fields`, so the
+     * question must not be moved later. */
     struct filter filter;
     struct filter fields;
     /* borrowed; values that the fields must have; NULL: any value */
@@ -52,14 +52,14 @@ void question_close(struct question *x);
 
 /* Begins a question that matches every message. Returns 0, MI_ENOMEM, or MI_ESTORE: this SQLite has
  * no FTS5. question_close() must be called in any case. */
-MI_MUST int question_begin_empty(struct question *x);
+MI_MUST int question_initialize(struct question *x);
 /* Sets a field, which must not be set yet. Returns false if question_field() does not list the
  * value. */
 MI_MUST bool question_set_field(struct question *x, enum question_field field, const char *value);
 /* Adds a text. Returns 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int question_add_text(struct question *x, const char *text, bool exact);
 /* Must be called after the last text and field were added, and after the filter was set. */
-void question_finish_reading(struct question *x);
+void question_combine_conditions(struct question *x);
 /* Adds words (fields or texts; the array ends with NULL) to a question that has begun, and makes it
  * ready. Returns EXIT_FINE; or EXIT_USAGE or EXIT_TROUBLE, with a sentence in `error`. */
 MI_MUST int question_read_words(struct question *x, char *const *words, bool exact,

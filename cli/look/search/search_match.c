@@ -102,7 +102,7 @@ static void search_match_print_context(struct out *o, const struct search_match 
     struct slice before = {around.p, (size_t)(at.p - around.p)};
     struct slice after = {at.p + at.n, (size_t)(around.p + around.n - at.p) - at.n};
     out_add_raw(o, "    ");
-    out_text(o, before);
+    out_add_text(o, before);
     columns -= size_min(columns, out_width(o, before));
     out_add_fitting_text(o, OUT_YELLOW, at, columns);
     columns -= size_min(columns, out_width(o, text_prefix(at, columns)));

@@ -292,7 +292,7 @@ static void timeline_print_body(struct timeline *t, struct slice body)
         return;
     }
     out_add_raw(t->out, "    ");
-    out_text(t->out, body);
+    out_add_text(t->out, body);
     out_end_line(t->out);
 }
 
@@ -371,7 +371,7 @@ int timeline_print_message(struct timeline *t, const struct query_message *m)
         if (t->bodies != BODIES_SHORT) {
             out_add_raw(
                 o, t->taken > layout_count_leading_columns(l, &t->widths) + l->what + 1 ? " " : "");
-            out_text(o, body);
+            out_add_text(o, body);
         }
         out_end_line(o);
         return 0;
@@ -403,7 +403,7 @@ void timeline_print_event(struct timeline *t, const struct query_event *e)
     timeline_add_cell(t, e->kind, width, false, OUT_YELLOW);
     timeline_add_spaces(t, 1);
     buf_clear(&t->text);
-    event_words_append(&t->text, e->kind, e->detail);
+    event_words_append_event(&t->text, e->kind, e->detail);
     timeline_add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
     out_end_line(o);
     if (t->bodies != BODIES_SHORT)

@@ -6,7 +6,7 @@
 /* ---- folding -------------------------------------------------------------------------------- */
 
 /* Returns how many bytes of strings can still be unfolded. */
-static size_t detail_count_unfold_bytes_left(const struct detail *d)
+static size_t detail_count_unfoldable_bytes(const struct detail *d)
 {
     size_t used = 0;
     for (size_t i = 0; i < d->n; i++)
@@ -34,7 +34,7 @@ int detail_fold_line(struct detail *d, size_t line, enum detail_fold how, size_t
     if (s.title)
         return fold_detail_part(&s, how, ret_line);
     struct view *v = &s.part->view;
-    bool found = s.part->has_view && view_find_target(v, &s.place, &t);
+    bool found = s.part->has_view && view_find_innermost_fold_target(v, &s.place, &t);
     if (found && how == DETAIL_FOLD && t.folded)
         found = view_find_enclosing_value(v, &t, &t);
     /* the part does not show its opening bracket, so there is no line to fold */
@@ -44,7 +44,7 @@ int detail_fold_line(struct detail *d, size_t line, enum detail_fold how, size_t
         return MI_ENOENT;
     if (!found)
         return fold_detail_part(&s, DETAIL_FOLD, ret_line);
-    int st = view_toggle_fold(v, &t, detail_count_unfold_bytes_left(d));
+    int st = view_toggle_fold(v, &t, detail_count_unfoldable_bytes(d));
     if (st == 0)
         *ret_line = s.base + 1 + detail_get_line_below_title(s.part, t.line);
     return st;
@@ -140,9 +140,9 @@ static int unfold_string_of_hit(struct detail *d, struct view *v, size_t at, siz
 {
     struct view_place place;
     struct view_target t;
-    bool found =
-        view_find_line_by_number(v, line, &place) && view_find_target(v, &place, &t) && t.folded;
-    int st = found ? view_toggle_fold(v, &t, detail_count_unfold_bytes_left(d)) : MI_ENOENT;
+    bool found = view_find_line_by_number(v, line, &place) &&
+                 view_find_innermost_fold_target(v, &place, &t) && t.folded;
+    int st = found ? view_toggle_fold(v, &t, detail_count_unfoldable_bytes(d)) : MI_ENOENT;
     return st == 0 ? view_unfold_to_show_byte(v, at) : st;
 }
 
@@ -238,7 +238,7 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
 
 /* ---- copying -------------------------------------------------------------------------------- */
 
-static int copy_part_body(const struct detail *d, const struct part *p, struct buf *b)
+static int copy_text_of_detail_part(const struct detail *d, const struct part *p, struct buf *b)
 {
     struct slice text = {0};
     if (p->kind == PART_MESSAGE || p->kind == PART_VALUE)
@@ -294,7 +294,7 @@ int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf
         s.part->kind != PART_POST_MORTEM)
         return copy_part_rows(d, s.part, b);
     if (what == DETAIL_COPY_BODY || (what == DETAIL_COPY_VALUE && s.title))
-        return copy_part_body(d, s.part, b);
+        return copy_text_of_detail_part(d, s.part, b);
     if (s.part->has_view && !s.title)
         return what == DETAIL_COPY_POINTER ? view_write_pointer(&s.part->view, &s.place, b)
                                            : view_copy_value(&s.part->view, &s.place, b);

@@ -36,7 +36,7 @@ static bool unfold_result_text(struct view *v, const char *list, size_t i, const
     buf_adds(&pointer, member);
     if (found && view_find_pointer(v, buf_slice(&pointer), &t.at) &&
         view_should_unfold_string(v, t.at)) {
-        view_find_path(v, t.at, &path);
+        view_find_path_at_offset(v, t.at, &path);
         t.depth = path.n;
         if (view_toggle_fold(v, &t, DETAIL_TEXT_MAX) < 0 || view_unfold_to_show_byte(v, t.at) < 0)
             found = false; /* a text that cannot be unfolded stays folded */
@@ -351,7 +351,7 @@ bool detail_draw_line(struct detail *d, size_t line, size_t from, size_t width, 
                       d->ascii         ? s.part->folded ? "+ " : "- "
                       : s.part->folded ? "▸ "
                                        : "▾ ");
-        head_draw_title(d, s.part, c);
+        head_draw_part_title(d, s.part, c);
     } else if (s.part->has_view) {
         view_draw_line(&s.part->view, &s.place, ROW_INDENT, c);
     } else {

@@ -82,7 +82,7 @@ size_t head_get_value_column(const struct head_rows *r, size_t i)
 
 /* ---- the head ------------------------------------------------------------------------------- */
 
-static void head_add_status(const struct detail_subject *s, struct head_rows *r)
+static void head_add_call_status(const struct detail_subject *s, struct head_rows *r)
 {
     if (!s->is_call)
         return;
@@ -112,7 +112,7 @@ static void detail_head_add_time(const struct detail_subject *s, struct head_row
     if (s->started_at_us != 0) {
         char text[CLOCK_TEXT_MAX];
         int64_t at = s->started_at_us + m->t_us;
-        clock_local_text(at, text);
+        clock_write_local_time(at, text);
         buf_printf(&r->text, "%s.%03d, ", text, (int)(at / 1000 % 1000));
     }
     buf_addc(&r->text, '+');
@@ -183,7 +183,7 @@ void head_make_rows(const struct detail *d, struct part *p)
     if (s->messages_n == 0)
         return;
     if (p->kind == PART_HEAD) {
-        head_add_status(s, r);
+        head_add_call_status(s, r);
         if (s->operation.n > 0)
             head_add_text(r, "Requests", CELLS_PLAIN, s->operation);
         if (s->message[0].by_interposer)
@@ -233,7 +233,7 @@ static void draw_message_title(const struct detail *d, const struct detail_messa
     }
 }
 
-static void draw_head_title(const struct detail_subject *s, struct cells *c)
+static void draw_title_of_first_message(const struct detail_subject *s, struct cells *c)
 {
     const struct detail_message *m = s->messages_n > 0 ? &s->message[0] : NULL;
     if (m == NULL || m->method.p == NULL) {
@@ -247,12 +247,12 @@ static void draw_head_title(const struct detail_subject *s, struct cells *c)
     }
 }
 
-void head_draw_title(const struct detail *d, const struct part *p, struct cells *c)
+void head_draw_part_title(const struct detail *d, const struct part *p, struct cells *c)
 {
     const struct detail_subject *s = &d->s;
     switch (p->kind) {
     case PART_HEAD:
-        draw_head_title(s, c);
+        draw_title_of_first_message(s, c);
         break;
     case PART_VALUE:
         cells_add_str(c, CELLS_TITLE, p->title);

@@ -68,13 +68,13 @@ static void detail_pair_add_row(struct aligning *a, uint32_t left, uint32_t righ
         .line = {left, right}, .mark = (uint8_t)mark, .section = (uint8_t)p->sections_n};
 }
 
-static void add_removed_rows(struct aligning *a, uint32_t node, uint32_t line)
+static void add_rows_of_removed_value(struct aligning *a, uint32_t node, uint32_t line)
 {
     for (uint32_t i = 0; i < a->lines[0][node]; i++)
         detail_pair_add_row(a, line + i, NO_LINE, PAIR_REMOVED);
 }
 
-static void add_added_rows(struct aligning *a, uint32_t node, uint32_t line)
+static void add_rows_of_added_value(struct aligning *a, uint32_t node, uint32_t line)
 {
     for (uint32_t i = 0; i < a->lines[1][node]; i++)
         detail_pair_add_row(a, NO_LINE, line + i, PAIR_ADDED);
@@ -170,7 +170,7 @@ static void align_members(struct aligning *a, const uint32_t node[2], const uint
         /* the right object has no member with this name, or the member that was found is matched
          * already, because the name is a duplicate */
         if (k == m.n || m.member[k].taken) {
-            add_removed_rows(a, i, at);
+            add_rows_of_removed_value(a, i, at);
         } else {
             m.member[k].taken = true;
             align_values(a, (uint32_t[]){i, m.member[k].node}, (uint32_t[]){at, m.member[k].line});
@@ -180,12 +180,12 @@ static void align_members(struct aligning *a, const uint32_t node[2], const uint
     }
     for (size_t k = 0; k < m.n && a->st == 0; k++)
         if (!m.member[k].taken)
-            add_added_rows(a, m.member[k].node, m.member[k].line);
+            add_rows_of_added_value(a, m.member[k].node, m.member[k].line);
     free(m.member);
     free(m.sorted);
 }
 
-static void align_elements(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
+static void align_array_elements(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
 {
     uint32_t i = get_aligned_node(a, 0, node[0])->child, k = get_aligned_node(a, 1, node[1])->child;
     uint32_t left = line[0] + 1, right = line[1] + 1;
@@ -193,9 +193,9 @@ static void align_elements(struct aligning *a, const uint32_t node[2], const uin
         if (i != 0 && k != 0)
             align_values(a, (uint32_t[]){i, k}, (uint32_t[]){left, right});
         else if (i != 0)
-            add_removed_rows(a, i, left);
+            add_rows_of_removed_value(a, i, left);
         else
-            add_added_rows(a, k, right);
+            add_rows_of_added_value(a, k, right);
         left += i != 0 ? a->lines[0][i] : 0;
         right += k != 0 ? a->lines[1][k] : 0;
         i = i != 0 ? get_aligned_node(a, 0, i)->next : 0;
@@ -221,7 +221,7 @@ static void align_values(struct aligning *a, const uint32_t node[2], const uint3
         if (left->value.type == JSON_OBJECT)
             align_members(a, node, line);
         else
-            align_elements(a, node, line);
+            align_array_elements(a, node, line);
         detail_pair_add_row(a, line[0] + lines[0] - 1, line[1] + lines[1] - 1, PAIR_EQUAL);
     }
 }
@@ -265,9 +265,9 @@ static int pair_add_values(struct pair *p, const struct slice text[2])
     if (a.st == 0 && text[0].p != NULL && text[1].p != NULL)
         align_values(&a, (uint32_t[]){0, 0}, (uint32_t[]){0, 0});
     else if (a.st == 0 && text[0].p != NULL)
-        add_removed_rows(&a, 0, 0);
+        add_rows_of_removed_value(&a, 0, 0);
     else if (a.st == 0 && text[1].p != NULL)
-        add_added_rows(&a, 0, 0);
+        add_rows_of_added_value(&a, 0, 0);
     for (int side = 0; side < 2; side++) {
         json_tree_close(&a.tree[side]);
         free(a.lines[side]);

@@ -103,7 +103,7 @@ size_t head_get_value_column(const struct head_rows *r, size_t i);
  * rows that the part had before. */
 void head_make_rows(const struct detail *d, struct part *p);
 /* Adds the title of a part to c, after its fold marker. */
-void head_draw_title(const struct detail *d, const struct part *p, struct cells *c);
+void head_draw_part_title(const struct detail *d, const struct part *p, struct cells *c);
 
 /* values.c: adds parts for the values of a call. */
 void values_add_parts(struct detail *d);

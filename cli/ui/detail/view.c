@@ -182,7 +182,7 @@ static void draw_line_below_value(struct view *v, const struct view_place *p, si
     size_t notes = view_count_notes(v, value);
     cells_add_blanks(c, view_count_indent_columns(p->depth) + 2);
     if (p->below <= notes) {
-        const struct view_note *n = &v->note[view_find_first_note(v, value) + p->below - 1];
+        const struct view_note *n = &v->note[view_find_first_value_note(v, value) + p->below - 1];
         cells_add_str(c, n->style, v->ascii ? "^ " : "↑ ");
         cells_add_text(c, n->style, n->text);
         return;

@@ -114,7 +114,8 @@ struct view_target {
 };
 /* Returns false if nothing can be folded: in plain text, or if the root is not an object or
  * array. */
-bool view_find_target(struct view *v, const struct view_place *p, struct view_target *ret);
+bool view_find_innermost_fold_target(struct view *v, const struct view_place *p,
+                                     struct view_target *ret);
 /* Finds the object or array around the target, or the string that contains the target. Returns
  * false if the target is the root. */
 bool view_find_enclosing_value(struct view *v, const struct view_target *t,
@@ -151,7 +152,7 @@ struct view_path {
     /* number of levels of the path; `level` has only the first VIEW_LEVELS_MAX of these levels */
     size_t n;
 };
-void view_find_path(const struct view *v, size_t at, struct view_path *ret);
+void view_find_path_at_offset(const struct view *v, size_t at, struct view_path *ret);
 /* Finds the value that a JSON Pointer names. Returns false if there is none. */
 bool view_find_pointer(const struct view *v, struct slice pointer, size_t *ret_at);
 /* Finds the line and column of a byte. Reads the text up to the byte. Call
@@ -182,7 +183,7 @@ bool view_is_folded(const struct view *v, size_t at, size_t depth);
  * offset `at`. */
 size_t view_find_first_exception(const struct view *v, size_t at);
 size_t view_find_first_unfolded_string(const struct view *v, size_t at);
-size_t view_find_first_note(const struct view *v, size_t at);
+size_t view_find_first_value_note(const struct view *v, size_t at);
 /* returns the unfolded string at `at`; NULL if the string is folded */
 struct inner *view_find_unfolded_string(const struct view *v, size_t at);
 /* returns the number of notes of the value at this offset */

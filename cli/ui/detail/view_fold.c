@@ -15,7 +15,7 @@ int view_add_note(struct view *v, const struct view_note *n)
         return MI_EFULL;
     if (!GROW(v->note, v->notes_n, v->notes_cap))
         return MI_ENOMEM;
-    size_t i = view_find_first_note(v, n->at + 1);
+    size_t i = view_find_first_value_note(v, n->at + 1);
     memmove(&v->note[i + 1], &v->note[i], (v->notes_n - i) * sizeof *n);
     v->note[i] = *n;
     v->notes_n++;
@@ -158,7 +158,7 @@ int view_toggle_fold(struct view *v, const struct view_target *t, size_t room)
 int view_unfold_to_show_byte(struct view *v, size_t at)
 {
     struct view_path path;
-    view_find_path(v, at, &path);
+    view_find_path_at_offset(v, at, &path);
     for (size_t i = 0; i < size_min(path.n, VIEW_LEVELS_MAX); i++) {
         int st = view_is_folded(v, path.level[i].at, i)
                      ? view_toggle_fold_exception(v, path.level[i].at)
@@ -191,7 +191,7 @@ static struct view_target view_make_fold_target(struct view *v, size_t at, size_
 static bool view_find_container(struct view *v, size_t at, struct view_target *ret)
 {
     struct view_path path;
-    view_find_path(v, at, &path);
+    view_find_path_at_offset(v, at, &path);
     if (path.n == 0 || path.n > VIEW_LEVELS_MAX)
         return false;
     *ret = view_make_fold_target(v, path.level[path.n - 1].at, path.n - 1);
@@ -218,7 +218,8 @@ static bool view_find_fold_target(struct view *v, const struct view_place *p,
     return view_find_container(v, at, ret);
 }
 
-bool view_find_target(struct view *v, const struct view_place *p, struct view_target *ret)
+bool view_find_innermost_fold_target(struct view *v, const struct view_place *p,
+                                     struct view_target *ret)
 {
     struct view_place inside;
     if (v->kind == VIEW_TEXT)
@@ -228,7 +229,7 @@ bool view_find_target(struct view *v, const struct view_place *p, struct view_ta
     if (in == NULL)
         return view_find_fold_target(v, p, ret);
     if (!view_find_line_by_number(in->view, p->below - notes - 1, &inside) ||
-        !view_find_target(in->view, &inside, ret)) {
+        !view_find_innermost_fold_target(in->view, &inside, ret)) {
         *ret = view_make_fold_target(v, at, p->depth);
         return true;
     }
@@ -242,7 +243,7 @@ bool view_find_enclosing_value(struct view *v, const struct view_target *t, stru
         return view_find_container(v, t->at, ret);
     struct view_path path;
     struct inner *in = find_unfolded_string_of_view(v, t->view);
-    view_find_path(v, in->at, &path);
+    view_find_path_at_offset(v, in->at, &path);
     struct view_target string = view_make_fold_target(v, in->at, path.n);
     if (!view_find_enclosing_value(in->view, t, ret))
         *ret = string;

@@ -69,7 +69,7 @@ static size_t decode_visible_escape(struct slice s, char ret[JSON_CHAR_MAX], siz
         return 0;
     *ret_n = json_decode_char(&p, s.p + (pair ? 2 * ESCAPE : ESCAPE), ret);
     uint32_t code = text_utf8_len(ret, *ret_n) == *ret_n ? text_utf8_code(ret, *ret_n) : 0;
-    return code > 0x7F && code != 0xFFFD && width_is_printable(code) ? (size_t)(p - s.p) : 0;
+    return code > 0x7F && code != 0xFFFD && width_char_is_printable(code) ? (size_t)(p - s.p) : 0;
 }
 
 void view_add_token(struct cells *c, enum cells_style style, struct slice token)

@@ -48,7 +48,7 @@ size_t view_find_first_unfolded_string(const struct view *v, size_t at)
     return find_first_index_at_offset(v->inner, v->inner_n, sizeof *v->inner, at);
 }
 
-size_t view_find_first_note(const struct view *v, size_t at)
+size_t view_find_first_value_note(const struct view *v, size_t at)
 {
     return find_first_index_at_offset(v->note, v->notes_n, sizeof *v->note, at);
 }
@@ -68,7 +68,7 @@ struct inner *view_find_unfolded_string(const struct view *v, size_t at)
 
 size_t view_count_notes(const struct view *v, size_t at)
 {
-    size_t first = view_find_first_note(v, at), i = first;
+    size_t first = view_find_first_value_note(v, at), i = first;
     while (i < v->notes_n && v->note[i].at == at)
         i++;
     return i - first;

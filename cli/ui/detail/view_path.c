@@ -36,7 +36,7 @@ static struct view_level *get_innermost_level(struct view_path *p)
 
 /* Enters the member or element that begins at offset i: sets its index and key in the path. Returns
  * the offset of its value. */
-static size_t path_begin_value(const struct view *v, struct view_path *p, size_t i)
+static size_t path_enter_value(const struct view *v, struct view_path *p, size_t i)
 {
     struct slice s = v->text;
     size_t value = token_value_of_member(s, i);
@@ -52,7 +52,7 @@ static size_t path_begin_value(const struct view *v, struct view_path *p, size_t
     return value;
 }
 
-void view_find_path(const struct view *v, size_t at, struct view_path *ret)
+void view_find_path_at_offset(const struct view *v, size_t at, struct view_path *ret)
 {
     struct slice s = v->text;
     ret->n = 0;
@@ -65,7 +65,7 @@ void view_find_path(const struct view *v, size_t at, struct view_path *ret)
         }
         if (i > at)
             break;
-        i = path_begin_value(v, ret, i);
+        i = path_enter_value(v, ret, i);
         if (i >= at)
             break;
         size_t end = token_opens_container(s.p[i]) ? i + 1 : token_find_end(s, i);
@@ -110,7 +110,7 @@ void view_write_path(const struct view *v, const struct view_path *path, struct 
 
 /* Returns whether a token of a JSON Pointer names this member or element. The token may have
  * escapes of JSON Pointer; the key may have escapes of JSON. */
-static bool pointer_token_is_of_member(const struct view *v, struct slice key, size_t index,
+static bool pointer_token_names_member(const struct view *v, struct slice key, size_t index,
                                        struct slice token)
 {
     struct buf text = {0}, plain = {0};
@@ -146,7 +146,7 @@ static bool view_find_child(const struct view *v, size_t at, struct slice token,
         struct slice key = {0};
         if (value != i)
             key = (struct slice){s.p + i, token_find_end(s, i) - i};
-        if (pointer_token_is_of_member(v, key, index, token)) {
+        if (pointer_token_names_member(v, key, index, token)) {
             *ret = value;
             found = true;
         }

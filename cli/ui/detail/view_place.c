@@ -77,7 +77,7 @@ int view_copy_value(struct view *v, const struct view_place *p, struct buf *b)
     if (in != NULL && view_find_line_by_number(in->view, p->below - notes - 1, &inside))
         return view_copy_value(in->view, &inside, b);
     if (token_closes_container(v->text.p[at])) {
-        view_find_path(v, at, &path);
+        view_find_path_at_offset(v, at, &path);
         if (path.n == 0 || path.n > VIEW_LEVELS_MAX)
             return MI_ENOENT;
         at = path.level[path.n - 1].at;
@@ -94,12 +94,12 @@ int view_write_pointer(struct view *v, const struct view_place *p, struct buf *b
     size_t at = view_value_offset(v, p);
     if (v->kind != VIEW_JSON || at >= v->text.n)
         return MI_ENOENT;
-    view_find_path(v, at, &path);
+    view_find_path_at_offset(v, at, &path);
     /* the pointer of a closing bracket is that of its object or array */
     if (token_closes_container(v->text.p[at])) {
         if (path.n == 0)
             return MI_ENOENT;
-        view_find_path(v, path.level[size_min(path.n, VIEW_LEVELS_MAX) - 1].at, &path);
+        view_find_path_at_offset(v, path.level[size_min(path.n, VIEW_LEVELS_MAX) - 1].at, &path);
     }
     view_write_path(v, &path, b);
     return b->failed ? MI_ENOMEM : 0;

@@ -13,8 +13,8 @@ void figures_close(struct figures *f)
 
 /* Finds the figures of a tool or method. If there are none, adds them; *ret is NULL if there are
  * too many names. */
-static int figures_find_or_add(struct figures *f, struct slice method, struct slice target,
-                               struct tool_figures **ret)
+static int figures_find_or_add_tool(struct figures *f, struct slice method, struct slice target,
+                                    struct tool_figures **ret)
 {
     bool tool = method.p != NULL && slice_is(method, "tools/call") && target.p != NULL;
     struct slice name = tool ? target : method.p != NULL ? method : slice_of("");
@@ -38,7 +38,7 @@ static int figures_find_or_add(struct figures *f, struct slice method, struct sl
 int figures_count_request(struct figures *f, struct slice method, struct slice target)
 {
     struct tool_figures *t;
-    if (figures_find_or_add(f, method, target, &t) < 0)
+    if (figures_find_or_add_tool(f, method, target, &t) < 0)
         return MI_ENOMEM;
     f->all.calls++;
     f->all.open++;
@@ -78,7 +78,7 @@ int figures_count_answer(struct figures *f, struct slice method, struct slice ta
                          enum call_status status, int64_t took_us, enum figures_order order)
 {
     struct tool_figures *t;
-    if (figures_find_or_add(f, method, target, &t) < 0)
+    if (figures_find_or_add_tool(f, method, target, &t) < 0)
         return MI_ENOMEM;
     figures_count_call_end(&f->all, status, took_us, order);
     if (t != NULL)

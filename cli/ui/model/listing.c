@@ -22,7 +22,8 @@ void listing_close(struct listing *l)
 
 /* ---- requests ---- */
 
-static int listing_put_request(struct listing_requests *r, const struct listing_request *x)
+static int listing_add_or_update_request(struct listing_requests *r,
+                                         const struct listing_request *x)
 {
     size_t i = SEARCH_INT64(r->request, r->n, seq, x->seq);
     if (i < r->n && r->request[i].seq == x->seq) {
@@ -157,7 +158,7 @@ int listing_add_message(struct listing *l, const struct query_message *m, bool m
     if (!matches || l->every)
         return 0;
     if (l->mode == LISTING_CALLS)
-        return request.seq > 0 ? listing_put_request(&l->matched, &request) : 0;
+        return request.seq > 0 ? listing_add_or_update_request(&l->matched, &request) : 0;
     return end == LISTING_OLDER ? listing_prepend_row(l, &row) : listing_insert_row(l, &row);
 }
 
@@ -191,7 +192,7 @@ int listing_add_call(struct listing *l, const struct query_call *c, enum listing
     l->figures.others_failed += !open.counted && call_status_failed(c->status);
     bool matches = listing_remove_matches(l, c) || l->every;
     if (st == 0 && c->status == CALL_OPEN)
-        st = listing_put_request(&l->open, &open);
+        st = listing_add_or_update_request(&l->open, &open);
     else if (st == 0 && open.counted)
         st = listing_count_ended_call(l, c, end);
     if (st < 0 || !matches || l->mode == LISTING_MESSAGES)
@@ -204,7 +205,7 @@ int listing_link_request_to_call(struct listing *l, int64_t seq, int64_t first)
     struct listing_request match;
     if (!listing_remove_request(&l->matched, seq, &match) || listing_find_row(l, first) != NULL)
         return 0;
-    return listing_put_request(&l->matched, &(struct listing_request){.seq = first});
+    return listing_add_or_update_request(&l->matched, &(struct listing_request){.seq = first});
 }
 
 int listing_update_call(struct listing *l, const struct query_call *c)
@@ -234,7 +235,7 @@ int listing_update_call(struct listing *l, const struct query_call *c)
     return 0;
 }
 
-void listing_extend_range(struct listing *l, int64_t first, int64_t last)
+void listing_extend_message_range(struct listing *l, int64_t first, int64_t last)
 {
     l->first = first < l->first ? first : l->first;
     l->last = last > l->last ? last : l->last;

@@ -87,7 +87,7 @@ MI_MUST int listing_link_request_to_call(struct listing *l, int64_t seq, int64_t
 /* Updates a call that was open when it was added, or that had no match until now. */
 MI_MUST int listing_update_call(struct listing *l, const struct query_call *c);
 /* Declares that all messages first..last were added. Some of them may be missing in the vault. */
-void listing_extend_range(struct listing *l, int64_t first, int64_t last);
+void listing_extend_message_range(struct listing *l, int64_t first, int64_t last);
 
 size_t listing_count_rows(const struct listing *l);
 struct listed listing_get_row_at(const struct listing *l, size_t at);

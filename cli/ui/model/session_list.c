@@ -29,13 +29,13 @@ static bool session_is_newer(const struct sessions *l, int64_t a, int64_t b)
     return l->store != NULL ? query_session_is_newer(l->store, a, b) : a > b;
 }
 
-bool sessions_are_read_back_to_id(const struct sessions *l, int64_t id)
+bool sessions_list_reaches_id(const struct sessions *l, int64_t id)
 {
     return l->oldest != INT64_MAX && !session_is_newer(l, l->oldest, id);
 }
 
 /* Returns the row of a session, if the row was read. */
-static struct session_row *get_slot_of_session(struct sessions *l, int64_t id)
+static struct session_row *get_row_of_session(struct sessions *l, int64_t id)
 {
     return &l->row[(uint64_t)id % SESSIONS_KEPT];
 }
@@ -76,7 +76,7 @@ static int sessions_read_unended_rows(struct sessions *l, struct query *q,
     const struct session_row *row;
     int st = 0;
     for (; st == 0 && l->store == NULL && page != NULL; page = page->next)
-        if (page->session.ended_at_us == 0 && sessions_row_of_id(l, page->session.id) < l->n)
+        if (page->session.ended_at_us == 0 && sessions_find_row_of_id(l, page->session.id) < l->n)
             st = sessions_get_row(l, q, page->session.id, &row);
     return st == MI_ENOENT ? 0 : st;
 }
@@ -151,7 +151,7 @@ int sessions_read_changes(struct sessions *l, struct query *q)
     int64_t newest = l->newest;
     for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next) {
         int64_t id = p->session.id;
-        struct session_row *r = get_slot_of_session(l, id);
+        struct session_row *r = get_row_of_session(l, id);
         r->stale |= r->page != NULL && r->page->session.id == id && r->state != SESSION_ENDED;
         if (id <= newest)
             continue;
@@ -196,7 +196,7 @@ static int sessions_count_next_failed_calls(const struct sessions *l, struct ses
     return st;
 }
 
-int sessions_count_some_failed_calls(struct sessions *l, struct query *q, bool *ret_more)
+int sessions_run_failure_count_step(struct sessions *l, struct query *q, bool *ret_more)
 {
     int64_t now_us = clock_mono_us();
     *ret_more = false;
@@ -212,7 +212,7 @@ int sessions_count_some_failed_calls(struct sessions *l, struct query *q, bool *
     return 0;
 }
 
-size_t sessions_row_of_id(const struct sessions *l, int64_t id)
+size_t sessions_find_row_of_id(const struct sessions *l, int64_t id)
 {
     size_t at = ui_sessions_find_index(l, id);
     return at < l->n && l->id[at] == id ? at : l->n;
@@ -239,7 +239,7 @@ static int session_row_fill_counts(struct sessions *l, struct query *q, int64_t 
 int sessions_get_row(struct sessions *l, struct query *q, int64_t id,
                      const struct session_row **ret)
 {
-    struct session_row *r = get_slot_of_session(l, id);
+    struct session_row *r = get_row_of_session(l, id);
     struct page_row *page = NULL;
     if (r->page != NULL && r->page->session.id == id && !r->stale) {
         *ret = r;

@@ -61,14 +61,14 @@ MI_MUST int sessions_read_older_rows(struct sessions *l, struct query *q);
  * had not ended. */
 MI_MUST int sessions_read_changes(struct sessions *l, struct query *q);
 /* Returns whether the list has been read as far back as this session. */
-bool sessions_are_read_back_to_id(const struct sessions *l, int64_t id);
+bool sessions_list_reaches_id(const struct sessions *l, int64_t id);
 /* Adds a session that the filter `takes` rejected, unless the list has the session already. */
 MI_MUST int sessions_add_and_read_row(struct sessions *l, struct query *q, int64_t id);
 /* Counts failed calls of the sessions whose rows are in memory. Each invocation of this function
  * counts a part of one session. *ret_more: true if more may be left to count. */
-MI_MUST int sessions_count_some_failed_calls(struct sessions *l, struct query *q, bool *ret_more);
+MI_MUST int sessions_run_failure_count_step(struct sessions *l, struct query *q, bool *ret_more);
 /* Returns the index of a session; n if it is not in the list. */
-size_t sessions_row_of_id(const struct sessions *l, int64_t id);
+size_t sessions_find_row_of_id(const struct sessions *l, int64_t id);
 /* Sets *ret to the row of a session, which is valid until another session with the same id %
  * SESSIONS_KEPT is read. */
 MI_MUST int sessions_get_row(struct sessions *l, struct query *q, int64_t id,

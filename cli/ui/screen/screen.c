@@ -247,7 +247,7 @@ void screen_put_cells(size_t x, size_t y, size_t width, enum screen_line kind,
     size_t at = x;
     for (size_t i = 0; i < c->n; i++) {
         paint_find_attributes(kind, c->span[i].style, c->span[i].found, &attribute, &pair);
-        at = screen_draw_text_at(at, y, cells_get_span_text(c, i), attribute, pair);
+        at = screen_draw_text_at(at, y, cells_get_styled_text(c, i), attribute, pair);
     }
     paint_find_attributes(kind, CELLS_PLAIN, false, &attribute, &pair);
     for (; at < x + width; at++)

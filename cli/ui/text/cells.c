@@ -36,7 +36,7 @@ bool cells_are_full(const struct cells *c)
     return c->column >= get_window_end_column(c);
 }
 
-struct slice cells_get_span_text(const struct cells *c, size_t span)
+struct slice cells_get_styled_text(const struct cells *c, size_t span)
 {
     return (struct slice){c->text.p + c->span[span].at, c->span[span].n};
 }
@@ -83,7 +83,7 @@ static size_t cells_choose_form_of_char(struct slice s, bool ascii, struct shown
 {
     size_t len = text_utf8_len(s.p, s.n);
     uint32_t code = len > 0 ? text_utf8_code(s.p, len) : 0;
-    ret->escape = len == 0 || !width_is_printable(code) || (ascii && code > 0x7E);
+    ret->escape = len == 0 || !width_char_is_printable(code) || (ascii && code > 0x7E);
     if (!ret->escape) {
         ret->text = (struct slice){s.p, len};
         ret->columns = width_of_char(code);
@@ -247,7 +247,7 @@ void cells_add_format(struct cells *c, enum cells_style style, const char *fmt, 
 /* ---- highlighting ---------------------------------------------------------------------------- */
 
 /* Splits the span at byte `at` of the text, so that a span begins there. */
-static bool cells_split_span(struct cells *c, size_t at)
+static bool cells_split_styled_text(struct cells *c, size_t at)
 {
     size_t i = 0;
     while (i < c->n && at >= c->span[i].at + c->span[i].n)
@@ -278,7 +278,7 @@ void cells_mark_matches(struct cells *c, struct slice needle)
             at--;
         while (end < text.n && text_is_utf8_continuation(text.p + end))
             end++;
-        if (!cells_split_span(c, at) || !cells_split_span(c, end)) {
+        if (!cells_split_styled_text(c, at) || !cells_split_styled_text(c, end)) {
             c->failed = true;
             return;
         }

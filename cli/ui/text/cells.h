@@ -1,10 +1,10 @@
 /* cells.h - one line of the screen: pieces of text in styles, cut to a window of columns.
  *
  * Text      recorded text is hostile. So only characters that are visible and have a known width
- *           are shown as they are (width_is_printable()). All other characters, and invalid bytes,
- *           become escapes such as \n, \x1b or \u{202e} in the style CELLS_ESCAPE. A combining
- *           character joins the character before it. At the beginning of a text, and after
- *           CELLS_MARKS_MAX combining characters, a combining character becomes an escape. In
+ *           are shown as they are (width_char_is_printable()). All other characters, and invalid
+ *           bytes, become escapes such as \n, \x1b or \u{202e} in the style CELLS_ESCAPE. A
+ *           combining character joins the character before it. At the beginning of a text, and
+ *           after CELLS_MARKS_MAX combining characters, a combining character becomes an escape. In
  *           ASCII mode, every character outside ASCII becomes an escape.
  * Window    columns [from, from + width) of the line. If an end of the window cuts a wide
  *           character in half, a blank replaces the half. The time to add a text depends on its
@@ -88,7 +88,7 @@ void cells_cut_with_ellipsis(struct cells *c);
 /* Marks each match of the needle in the window, by setting `found` of the spans of the match.
  * Ignores case. */
 void cells_mark_matches(struct cells *c, struct slice needle);
-struct slice cells_get_span_text(const struct cells *c, size_t span);
+struct slice cells_get_styled_text(const struct cells *c, size_t span);
 
 /* Returns the columns of a text without tabs, at most `max`. */
 size_t cells_count_text_columns(struct slice text, bool ascii, size_t max);

@@ -230,7 +230,7 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
 
 /* Returns the time limit that the last key of the path sets in an object `timeout`; MCPFILE_NLIMITS
  * if the key is unknown. */
-static enum mcpfile_limit limit_of_timeout_key(struct mcpfile_scan *s)
+static enum mcpfile_limit find_limit_of_timeout_key(struct mcpfile_scan *s)
 {
     for (size_t i = 0; i < MI_COUNT(timeouts); i++)
         if (level_key_equals(s, s->depth - 1, timeouts[i].name))
@@ -250,7 +250,7 @@ static void record_limit_of_all_servers(struct mcpfile_scan *s, const struct mcp
          (level_key_equals(s, 0, "mcp") && level_key_equals(s, 1, "timeout"))))
         limit = MCPFILE_TIMEOUT;
     else if (s->depth == 3 && level_key_equals(s, 0, "mcp") && level_key_equals(s, 1, "timeout"))
-        limit = limit_of_timeout_key(s);
+        limit = find_limit_of_timeout_key(s);
     if (limit != MCPFILE_NLIMITS)
         s->f->limit[limit] = v->token;
 }
@@ -402,8 +402,9 @@ void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
         add_header(s, v);
     } else if (role == ROLE_LOGIN && s->f->format == MCPFILE_TOML) {
         record_server_member(s, level, role, v); /* in [mcp_servers.NAME.http_headers] */
-    } else if (role == ROLE_LIMIT + MCPFILE_TIMEOUT && limit_of_timeout_key(s) != MCPFILE_NLIMITS) {
-        s->limit[limit_of_timeout_key(s)] = v->token;
+    } else if (role == ROLE_LIMIT + MCPFILE_TIMEOUT &&
+               find_limit_of_timeout_key(s) != MCPFILE_NLIMITS) {
+        s->limit[find_limit_of_timeout_key(s)] = v->token;
     }
     level = find_path_level_of_server(s, 1);
     role = level != NO_LEVEL ? find_role_of_level_key(s, s->depth - 1) : ROLE_NONE;

@@ -185,7 +185,7 @@ static bool toml_keys_are_equal(struct mcpfile_scan *s, struct span a, struct sp
 
 /* After [[a]], a table [a.b] belongs to the last element of `a`. Inserts that element into the
  * path. */
-static void enter_toml_list(struct mcpfile_scan *s)
+static void enter_last_toml_list_element(struct mcpfile_scan *s)
 {
     struct span path[MCPFILE_LEVELS];
     size_t keys = 0;
@@ -222,7 +222,7 @@ static bool mcpfile_toml_scan_header(struct mcpfile_scan *s)
         return mcpfile_fail(s, s->p, "expected ]");
     s->p += element ? 2 : 1;
     if (s->depth <= MCPFILE_LEVELS)
-        enter_toml_list(s);
+        enter_last_toml_list_element(s);
     if (!element)
         return true;
     mcpfile_push_key(s, (struct span){0});

@@ -32,7 +32,7 @@ static size_t mcpfile_yaml_index_to_offset(struct yaml *y, size_t index)
     return y->at;
 }
 
-static struct span yaml_token_span(struct yaml *y)
+static struct span yaml_get_bytes_of_token(struct yaml *y)
 {
     size_t from = mcpfile_yaml_index_to_offset(y, y->event.start_mark.index);
     return (struct span){from, mcpfile_yaml_index_to_offset(y, y->event.end_mark.index) - from};
@@ -55,7 +55,7 @@ static bool mcpfile_yaml_next_event(struct yaml *y)
  * because only then can its text be moved. */
 static void record_yaml_scalar(struct yaml *y, struct mcpfile_value *v)
 {
-    v->token = yaml_token_span(y);
+    v->token = yaml_get_bytes_of_token(y);
     y->end = v->token.at + v->token.n;
     bool block = y->event.data.scalar.style == YAML_LITERAL_SCALAR_STYLE ||
                  y->event.data.scalar.style == YAML_FOLDED_SCALAR_STYLE;
@@ -82,7 +82,7 @@ static bool scan_yaml_sequence(struct yaml *y, struct mcpfile_value *v)
 {
     struct mcpfile_scan *s = y->s;
     bool outer = y->flow, is_args = mcpfile_path_is_args(s);
-    size_t from = yaml_token_span(y).at, depth = s->depth;
+    size_t from = yaml_get_bytes_of_token(y).at, depth = s->depth;
     v->type = MCPFILE_ARRAY;
     v->first_arg = s->f->args;
     y->flow = y->event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
@@ -100,7 +100,7 @@ static bool scan_yaml_sequence(struct yaml *y, struct mcpfile_value *v)
     if (s->why != NULL)
         return false;
     if (y->flow)
-        y->end = yaml_token_span(y).at + yaml_token_span(y).n;
+        y->end = yaml_get_bytes_of_token(y).at + yaml_get_bytes_of_token(y).n;
     y->flow = outer;
     v->args_n = s->f->args - v->first_arg;
     v->uneven = v->dashes && v->args_n > 0 && !token_follows_dash(s->f, s->f->arg[v->first_arg]);
@@ -113,7 +113,7 @@ static bool mcpfile_yaml_skip_value(struct yaml *y)
 {
     for (size_t open = 0;;) {
         yaml_event_type_t type = y->event.type;
-        struct span t = yaml_token_span(y);
+        struct span t = yaml_get_bytes_of_token(y);
         if (t.n > 0)
             y->end = t.at + t.n;
         open += type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT;
@@ -132,7 +132,7 @@ static bool mcpfile_yaml_scan_member(struct yaml *y)
     struct mcpfile_scan *s = y->s;
     struct mcpfile_value v = {.on_line = !y->flow};
     size_t depth = s->depth;
-    v.key = y->event.type == YAML_SCALAR_EVENT ? yaml_token_span(y) : (struct span){0};
+    v.key = y->event.type == YAML_SCALAR_EVENT ? yaml_get_bytes_of_token(y) : (struct span){0};
     if (v.key.n == 0)
         return mcpfile_yaml_skip_value(y) && mcpfile_yaml_next_event(y) &&
                mcpfile_yaml_skip_value(y);
@@ -157,7 +157,7 @@ static bool scan_yaml_mapping(struct yaml *y, struct mcpfile_value *v)
 {
     struct mcpfile_scan *s = y->s;
     bool outer = y->flow;
-    size_t from = yaml_token_span(y).at, object = s->object;
+    size_t from = yaml_get_bytes_of_token(y).at, object = s->object;
     v->type = MCPFILE_TABLE;
     v->first_header = s->f->headers;
     y->flow = y->event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
@@ -168,7 +168,7 @@ static bool scan_yaml_mapping(struct yaml *y, struct mcpfile_value *v)
     if (s->why != NULL)
         return false;
     if (y->flow)
-        y->end = yaml_token_span(y).at + yaml_token_span(y).n;
+        y->end = yaml_get_bytes_of_token(y).at + yaml_get_bytes_of_token(y).n;
     s->object = object;
     y->flow = outer;
     v->headers_n = s->f->headers - v->first_header;
@@ -181,7 +181,7 @@ static bool scan_yaml_node(struct yaml *y, struct mcpfile_value *v)
 {
     bool good = true;
     if (y->s->nesting == MCPFILE_DEPTH_MAX)
-        return mcpfile_fail(y->s, y->s->f->text.p + yaml_token_span(y).at,
+        return mcpfile_fail(y->s, y->s->f->text.p + yaml_get_bytes_of_token(y).at,
                             "too many nested brackets");
     y->s->nesting++;
     if (y->event.type == YAML_SCALAR_EVENT) {
@@ -192,7 +192,7 @@ static bool scan_yaml_node(struct yaml *y, struct mcpfile_value *v)
         good = scan_yaml_mapping(y, v);
     } else {
         v->type = MCPFILE_OTHER; /* the value is a YAML alias */
-        v->token = yaml_token_span(y);
+        v->token = yaml_get_bytes_of_token(y);
         y->end = v->token.at + v->token.n;
     }
     y->s->nesting--;
@@ -211,7 +211,8 @@ static bool scan_yaml_document(struct yaml *y)
         !mcpfile_yaml_next_event(y))
         return false;
     return y->event.type == YAML_STREAM_END_EVENT ||
-           mcpfile_fail(y->s, y->s->f->text.p + yaml_token_span(y).at, "expected one document");
+           mcpfile_fail(y->s, y->s->f->text.p + yaml_get_bytes_of_token(y).at,
+                        "expected one document");
 }
 
 bool mcpfile_scan_yaml(struct mcpfile_scan *s)

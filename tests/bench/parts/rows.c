@@ -147,7 +147,7 @@ int main(int argc, char **argv)
     if (vault_dir_open(&dir, argv[1], true, &error) < 0 ||
         writer_open(&t.writer, &dir, false, &error) < 0)
         die(buf_str(&error));
-    writer_set_level(t.writer, RECORD_STANDARD);
+    writer_set_record_level(t.writer, RECORD_STANDARD);
     struct session_record session = {.uid = slice_of(UID),
                                      .name = slice_of("rows"),
                                      .command = slice_of("[]"),

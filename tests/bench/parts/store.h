@@ -41,7 +41,7 @@ static inline void store_open(struct store *r, const char *vault)
     if (uid_make(clock_wall_us(), r->uid) < 0 || vault_dir_open(&r->dir, vault, true, &why) < 0 ||
         writer_open(&r->writer, &r->dir, false, &why) < 0)
         die(buf_str(&why));
-    writer_set_level(r->writer, RECORD_STANDARD);
+    writer_set_record_level(r->writer, RECORD_STANDARD);
     session.uid = slice_of(r->uid);
     if (writer_add_session(r->writer, &session, &r->session) < 0)
         die(writer_error(r->writer));

@@ -206,7 +206,7 @@ static void test_vectors_keys_and_notes(void **state)
         struct note note;
         struct checkpoint c;
         buf_clear(&made);
-        assert_int_equal(note_sign(&made, text(member(v, "text"), &b), &secret[n]), 0);
+        assert_int_equal(note_append_signed(&made, text(member(v, "text"), &b), &secret[n]), 0);
         assert_true(slice_eq(buf_slice(&made), text(member(v, "note"), &b)));
         assert_int_equal(note_read(buf_slice(&b), &note), 0);
         assert_int_equal(note_check_signature(&note, &secret[n].public), 0);

@@ -55,7 +55,7 @@ static void check_end(const char *script, const char *text, bool unread)
             (void)!live_receive_line(l, clock_mono_us() + 5000, &line);
         assert_int_equal(live_send_line(l, slice_of("one")), 0);
         assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_ENDED);
-        live_append_end_text(l, &said);
+        live_append_server_end_reason(l, &said);
         assert_string_equal(buf_str(&said), text);
         assert_int_equal(live_read_output(l), unread ? 0 : live_count_sent_bytes(l));
         assert_int_equal(live_get_us_until_next_receive(l), -1);
@@ -84,10 +84,10 @@ static void test_live_proxy_that_exits_a_while_after_its_output_ended_has_exited
     struct live *l = begin("echo ready; exec >&-; sleep 1.5; exit 6");
     struct slice line;
     struct buf said = {0};
-    live_allow_proxy_exit_time(l);
+    live_wait_longer_for_proxy_exit(l);
     assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_LINE);
     assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_ENDED);
-    live_append_end_text(l, &said);
+    live_append_server_end_reason(l, &said);
     assert_string_equal(buf_str(&said), "exited with status 6");
     buf_close(&said);
     (void)live_close(l, 200000);

@@ -171,7 +171,7 @@ static void test_child_pipes_are_nonblocking_here(void **state)
     assert_string_equal(read_all(f->pipes.err, 10), "err hello\n");
     close_pipes(f);
     run_until(f, "x");
-    child_note_output_ended(&f->c);
+    child_set_output_ended(&f->c);
     assert_string_equal(buf_str(&f->log), "xf");
 }
 
@@ -192,7 +192,7 @@ static void test_child_pipes_block_there_and_no_other_descriptor_is_inherited(vo
     run_until(f, "x");
     close(mine[0]);
     close(mine[1]);
-    child_note_output_ended(&f->c);
+    child_set_output_ended(&f->c);
     close_pipes(f);
     buf_clear(&f->log);
     assert_int_equal(start(f, "cat /proc/self/fdinfo/0 /proc/self/fdinfo/1 | grep flags"), 0);
@@ -227,7 +227,7 @@ static void test_child_exit_status_is_that_of_the_process(void **state)
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         buf_clear(&f->log);
         assert_int_equal(start(f, rows[i].script), 0);
-        child_note_output_ended(&f->c);
+        child_set_output_ended(&f->c);
         run_until(f, "xf");
         assert_int_equal(child_exit_status(&f->c), rows[i].status);
         assert_int_equal(f->c.state, CHILD_FINISHED);
@@ -301,9 +301,9 @@ static void test_child_finishes_only_after_its_output_ended(void **state)
     assert_string_equal(buf_str(&f->log), "x");
     assert_int_equal(f->c.state, CHILD_RUNNING);
     assert_string_equal(read_all(f->pipes.out, 100), "last words\n");
-    child_note_output_ended(&f->c);
+    child_set_output_ended(&f->c);
     assert_string_equal(buf_str(&f->log), "xf");
-    child_note_output_ended(&f->c);
+    child_set_output_ended(&f->c);
     assert_string_equal(buf_str(&f->log), "xf"); /* once */
 }
 
@@ -311,7 +311,7 @@ static void test_child_with_ended_output_finishes_when_it_exits(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(start(f, "read x; exit 3"), 0);
-    child_note_output_ended(&f->c);
+    child_set_output_ended(&f->c);
     ev_run(f->loop, EVRUN_NOWAIT);
     assert_string_equal(buf_str(&f->log), "");
     assert_int_equal(write(f->pipes.in, "\n", 1), 1);
@@ -329,7 +329,7 @@ static void test_child_stop_sends_no_signal_for_half_the_grace(void **state)
     child_stop(&f->c);
     close(f->pipes.in); /* it exits */
     f->pipes.in = -1;
-    child_note_output_ended(&f->c);
+    child_set_output_ended(&f->c);
     run_until(f, "xf");
     assert_int_equal(child_exit_status(&f->c), 5);
     assert_false(ev_is_active(&f->c.kill_timer));
@@ -343,7 +343,7 @@ static void test_child_stop_sends_sigterm_after_half_the_grace(void **state)
     f->c.grace_us = 10000000; /* SIGKILL is far away */
     int64_t start_us = clock_mono_us();
     child_stop(&f->c);
-    child_note_output_ended(&f->c);
+    child_set_output_ended(&f->c);
     run_until(f, "Txf");
     assert_true(clock_mono_us() - start_us >= f->c.grace_us / 2 - 20000);
     assert_int_equal(child_exit_status(&f->c), 128 + SIGTERM);
@@ -356,7 +356,7 @@ static void test_child_ignoring_sigterm_gets_sigkill_at_the_grace(void **state)
     read_line(f->pipes.out);
     int64_t start_us = clock_mono_us();
     child_stop(&f->c);
-    child_note_output_ended(&f->c);
+    child_set_output_ended(&f->c);
     run_until(f, "TKxf");
     assert_true(clock_mono_us() - start_us >= f->c.grace_us - 20000);
     assert_int_equal(child_exit_status(&f->c), 128 + SIGKILL);
@@ -371,7 +371,7 @@ static void test_child_signals_reach_its_group(void **state)
     assert_true(alive(grandchild));
     f->c.grace_us = 10000000;
     child_stop(&f->c);
-    child_note_output_ended(&f->c);
+    child_set_output_ended(&f->c);
     run_until(f, "Txf");
     int64_t until = clock_mono_us() + 30000000;
     while (alive(grandchild) && clock_mono_us() < until)
@@ -386,7 +386,7 @@ static void test_child_crash_ends_processes_that_hold_its_output(void **state)
     assert_int_equal(start(f, "sleep 60 & exit 9"), 0);
     run_until(f, "xT");
     assert_string_equal(read_all(f->pipes.out, 100), ""); /* the signal ended it */
-    child_note_output_ended(&f->c);
+    child_set_output_ended(&f->c);
     assert_string_equal(buf_str(&f->log), "xTf");
     assert_int_equal(child_exit_status(&f->c), 9);
 }
@@ -404,9 +404,9 @@ static void test_child_whose_last_output_is_not_read_waits(void **state)
     assert_true(clock_mono_us() - start_us >= 500000);
     assert_int_equal(f->c.state, CHILD_SIGKILL);
     f->c.grace_us = 60000000;
-    child_extend_grace(&f->c, 30000000, 1000000); /* the grace is over */
+    child_extend_grace_period(&f->c, 30000000, 1000000); /* the grace is over */
     assert_true(ev_timer_remaining(f->loop, &f->c.kill_timer) <= 0.5);
-    child_note_output_ended(&f->c);
+    child_set_output_ended(&f->c);
     assert_string_equal(buf_str(&f->log), "xTKooof");
     assert_false(ev_is_active(&f->c.kill_timer));
 }

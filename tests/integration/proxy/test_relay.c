@@ -391,7 +391,7 @@ static void test_relay_closed_reader_is_noticed_without_a_write(void **state)
     put(f, "one\n", 4);
     while (outbox_count_accepted_bytes(&f->box) < 4)
         turn(f);
-    relay_watch_closing(&f->r);
+    relay_watch_for_closing(&f->r);
     turn(f);
     assert_int_equal(f->log.n, 0); /* what waits in the pipe is not its end */
     close(f->out_r);
@@ -404,7 +404,7 @@ static void test_relay_closed_reader_is_noticed_without_a_write(void **state)
 static void test_relay_muted_writes_nothing_and_counts_what_is_not_read(void **state)
 {
     struct fixture *f = *state;
-    relay_watch_closing(&f->r);
+    relay_watch_for_closing(&f->r);
     put(f, "one\n", 4);
     while (outbox_count_accepted_bytes(&f->box) < 4)
         turn(f);
@@ -757,7 +757,7 @@ static void test_relay_priority_that_is_not_released_stays_before_the_outbox(voi
     struct outbox first;
     char got[16] = "";
     outbox_open(&first);
-    relay_set_priority(&f->r, &first);
+    relay_set_priority_outbox(&f->r, &first);
     assert_int_equal(outbox_add_copy(&first, slice_of("first\n")), 0);
     assert_int_equal(outbox_add_copy(&f->box, slice_of("then\n")), 0);
     relay_mark_priority_complete(&f->r);

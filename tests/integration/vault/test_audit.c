@@ -217,8 +217,8 @@ static void test_audit_of_a_finding_that_was_added(void **state)
     struct fixture *f = *state;
     add(f, 1, 3, NULL);
     breaches rules = 1;
-    assert_int_equal(writer_add_rules(f->s, f->id, 2, rules), 0);
-    assert_int_equal(writer_add_rules(f->s, f->id, 2, rules << 1), 0);
+    assert_int_equal(writer_add_rules_to_message(f->s, f->id, 2, rules), 0);
+    assert_int_equal(writer_add_rules_to_message(f->s, f->id, 2, rules << 1), 0);
     end(f);
     expect(f, AUDIT_NOT_ANCHORED, AUDIT_NOTHING, "");
     redact(f, "UPDATE messages SET body = '[]' WHERE seq = 2", RESTATE_MESSAGE, 2);

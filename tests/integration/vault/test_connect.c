@@ -20,7 +20,7 @@ static void test_connect_schema_of_another_program_cannot_run_code(void **state)
     sql_run(db, "CREATE VIEW bad AS SELECT evil() AS x");
     sqlite3_close(db);
     assert_true(connect_find_database_path(t->vault, path));
-    assert_int_equal(connect_open(&db, path, NULL, SQLITE_OPEN_READWRITE, 100), SQLITE_OK);
+    assert_int_equal(connect_open_database(&db, path, NULL, SQLITE_OPEN_READWRITE, 100), SQLITE_OK);
     assert_int_equal(sqlite3_create_function(db, "evil", 0, SQLITE_UTF8, NULL, evil, NULL, NULL),
                      SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "SELECT x FROM bad", NULL, NULL, NULL), SQLITE_ERROR);
@@ -43,12 +43,12 @@ static void test_connect_link_is_not_followed(void **state)
     assert_int_equal(symlink(t->vault, link), 0);
     assert_true(connect_find_database_path(link, path)); /* a link to the vault is followed */
     assert_int_equal(strncmp(path, t->vault, strlen(t->vault)), 0);
-    assert_int_equal(connect_open(&db, path, NULL, SQLITE_OPEN_READONLY, 100), SQLITE_OK);
+    assert_int_equal(connect_open_database(&db, path, NULL, SQLITE_OPEN_READONLY, 100), SQLITE_OK);
     sqlite3_close(db);
     const char *other = temp_path(t, "other.db");
     assert_int_equal(rename(path, other), 0);
     assert_int_equal(symlink(other, path), 0);
-    int rc = connect_open(&db, path, NULL, SQLITE_OPEN_READONLY, 100);
+    int rc = connect_open_database(&db, path, NULL, SQLITE_OPEN_READONLY, 100);
     assert_int_equal(rc & 0xFF, SQLITE_CANTOPEN);
     sqlite3_close(db);
 }
@@ -69,12 +69,12 @@ static void test_connect_waits_for_a_lock_for_the_given_time(void **state)
     sqlite3 *db = sql_vault(t);
     sqlite3_close(db);
     assert_true(connect_find_database_path(t->vault, path));
-    assert_int_equal(connect_open(&db, path, NULL, SQLITE_OPEN_READWRITE, 0), SQLITE_OK);
+    assert_int_equal(connect_open_database(&db, path, NULL, SQLITE_OPEN_READWRITE, 0), SQLITE_OK);
     pid_t h = sql_lock(t, 0);
     assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_BUSY);
     sqlite3_close(db);
     sql_unlock(h);
-    assert_int_equal(connect_open(&db, path, NULL, SQLITE_OPEN_READWRITE, 60000), SQLITE_OK);
+    assert_int_equal(connect_open_database(&db, path, NULL, SQLITE_OPEN_READWRITE, 60000), SQLITE_OK);
     h = sql_lock(t, 50000);
     sql_run(db, "BEGIN IMMEDIATE");
     sqlite3_close(db);

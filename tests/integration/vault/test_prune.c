@@ -38,7 +38,7 @@ static struct prune *begin(struct temp *t, struct retention rule)
 {
     struct prune *p = NULL;
     struct buf error = {0};
-    if (prune_open(&p, t->vault, &rule, NOW, &error) < 0 || prune_fill_in_totals(p, &error) < 0)
+    if (prune_open(&p, t->vault, &rule, NOW, &error) < 0 || prune_fill_in_plan_totals(p, &error) < 0)
         fail_msg("%s", buf_str(&error));
     buf_close(&error);
     return p;

@@ -93,7 +93,7 @@ static void test_read_only_shares_the_files_of_a_writer(void **state)
     sqlite3 *writer = sql_vault(t), *db;
     bool shared = false;
     sql_run(writer, ADD_SESSION);
-    assert_true(read_only_is_shared(db_of(t)));
+    assert_true(read_only_wal_and_shm_exist(db_of(t)));
     assert_int_equal(read_only_open(&db, db_of(t), 100, &shared), SQLITE_OK);
     assert_true(shared);
     assert_int_equal(sql_number(db, "SELECT count(*) FROM sessions"), 1);
@@ -115,7 +115,7 @@ static void test_read_only_writer_in_the_middle_of_a_transaction_is_noticed(void
     assert_int_equal(sqlite3_step(q), SQLITE_ROW);
     assert_int_equal(sqlite3_open(db_of(t), &writer), SQLITE_OK);
     sql_run(writer, ADD_SESSION); /* in its log: the reader does not need to know */
-    assert_true(read_only_is_shared(db_of(t)));
+    assert_true(read_only_wal_and_shm_exist(db_of(t)));
     for (int i = 0; i < 100; i++)
         assert_int_equal(sqlite3_step(q), SQLITE_ROW);
     sql_run(writer, "DELETE FROM events; PRAGMA wal_checkpoint(FULL)");

@@ -164,7 +164,7 @@ static void test_remote_calls_are_counted(void **state)
     size_t even = c.tally.group[0].calls == calls[0] ? 0 : 1;
     assert_int_equal(c.tally.group[even].calls, calls[0]);
     assert_int_equal(c.tally.group[1 - even].calls, calls[1]);
-    assert_int_equal(tally_percentile(&c.tally.group[even], 50), 10);
+    assert_int_equal(tally_compute_percentile(&c.tally.group[even], 50), 10);
     assert_int_equal(s.scans, 0);
     assert_true(s.asked < 60);
     count_close(&c);

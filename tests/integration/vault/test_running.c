@@ -50,7 +50,7 @@ static pid_t kid(struct fixture *f)
 static struct running of_group(struct fixture *f)
 {
     struct running r;
-    describe_running_self(&r);
+    running_describe_own_process(&r);
     describe_running_server(&r, f->kid[0], f->kid[0]);
     return r;
 }
@@ -70,7 +70,7 @@ static void test_running_self_is_this_process_and_live(void **state)
 {
     (void)state;
     struct running r;
-    describe_running_self(&r);
+    running_describe_own_process(&r);
     assert_int_equal(r.pid, getpid());
     assert_int_equal(r.client_pid, getppid());
     assert_true(r.pid_start == process_start(getpid()));
@@ -85,7 +85,7 @@ static void test_running_proxy_with_another_start_time_has_exited(void **state)
 {
     (void)state;
     struct running r;
-    describe_running_self(&r);
+    running_describe_own_process(&r);
     struct running_row row = row_of(r);
     row.r.pid_start++;
     assert_int_equal(running_row_get_state(&none, &row), SESSION_DIED);
@@ -101,7 +101,7 @@ static void test_running_on_another_machine_is_elsewhere(void **state)
 {
     (void)state;
     struct running r;
-    describe_running_self(&r);
+    running_describe_own_process(&r);
     struct running_row row = row_of(r);
     row.r.pid_start++;
     row.r.pid_namespace++; /* another container of this machine */
@@ -150,10 +150,10 @@ static void test_running_lock_lasts_while_one_process_has_its_description(void *
     struct fixture *f = *state;
     assert_int_equal(mkdir(f->t.vault, 0700), 0);
     int dir = open(f->t.vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(running_lock_find(dir), -1);
+    assert_int_equal(running_lock_open_existing(dir), -1);
     int fd = running_lock_open(dir);
     assert_true(fd >= 0);
-    int look = running_lock_find(dir);
+    int look = running_lock_open_existing(dir);
     assert_int_equal(running_lock_get_state(-1, 7), LIVENESS_NO_LOCK);
     assert_int_equal(running_lock_get_state(look, 7), LIVENESS_NO_LOCK);
     assert_int_equal(running_lock_take(fd, dir, 7), 0);
@@ -183,7 +183,7 @@ static void test_running_lock_of_another_session_is_not_taken(void **state)
     assert_int_equal(running_lock_take(second, dir, 2), 0);
     assert_true(running_lock_is_file_of_vault(second, dir));
     assert_int_equal(running_lock_take(second, dir, 3), 0); /* in a new database */
-    int look = running_lock_find(dir);
+    int look = running_lock_open_existing(dir);
     assert_int_equal(running_lock_get_state(look, 1), LIVENESS_LOCKED);
     assert_int_equal(running_lock_get_state(look, 2), LIVENESS_UNLOCKED);
     assert_int_equal(running_lock_get_state(look, 3), LIVENESS_LOCKED);
@@ -203,12 +203,12 @@ static void test_running_session_of_another_namespace_is_judged_by_its_lock(void
     assert_int_equal(mkdir(f->t.vault, 0700), 0);
     int dir = open(f->t.vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int fd = running_lock_open(dir);
-    describe_running_self(&r);
+    running_describe_own_process(&r);
     r.pid_namespace++;
     struct running_row row = row_of(r);
     row.session_id = 5;
     snprintf(row.host, sizeof row.host, "container");
-    struct running_list l = {.lock = running_lock_find(dir)};
+    struct running_list l = {.lock = running_lock_open_existing(dir)};
     assert_int_equal(running_row_get_state(&l, &row), SESSION_ELSEWHERE);
     assert_int_equal(running_lock_take(fd, dir, 5), 0);
     assert_int_equal(running_row_get_state(&l, &row), SESSION_LIVE);
@@ -281,7 +281,7 @@ static void test_running_group_is_never_our_own_or_every_process(void **state)
     (void)state;
     struct process p[4];
     struct running r;
-    describe_running_self(&r);
+    running_describe_own_process(&r);
     describe_running_server(&r, getpid(), getpgrp());
     assert_int_equal(read_running_process_group(&r, p, 4), 0);
     r.server_group = 0;

@@ -222,8 +222,8 @@ static void test_writer_rules_are_added_to_the_finding_of_a_message(void **state
     assert_int_equal(writer_add_row(f->s, id, UID, &plain), 0);
     assert_int_equal(writer_add_row(f->s, id, UID, &found), 0);
     for (uint64_t seq = 1; seq <= 3; seq++) /* there is no third message */
-        assert_int_equal(writer_add_rules(f->s, id, seq, RULE(RULE_UNKNOWN_METHOD)), 0);
-    assert_int_equal(writer_add_rules(f->s, id, 2, 0), 0);
+        assert_int_equal(writer_add_rules_to_message(f->s, id, seq, RULE(RULE_UNKNOWN_METHOD)), 0);
+    assert_int_equal(writer_add_rules_to_message(f->s, id, 2, 0), 0);
     assert_int_equal(writer_commit(f->s), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT seq, finding FROM messages ORDER BY id"),
                         "1|unknown-method;2|crlf,unknown-method");
@@ -245,14 +245,14 @@ static void test_writer_position_is_stored_with_the_rows_before_it(void **state)
     assert_int_equal(position(f, id), 0);
     assert_int_equal(writer_begin(f->s, 0), 0);
     assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
-    assert_int_equal(writer_store_position(f->s, id, 100), 0);
-    assert_int_equal(writer_store_position(f->s, id, (uint64_t)1 << 40), 0);
+    assert_int_equal(writer_store_journal_position(f->s, id, 100), 0);
+    assert_int_equal(writer_store_journal_position(f->s, id, (uint64_t)1 << 40), 0);
     assert_int_equal(position(f, id), (uint64_t)1 << 40);
     assert_int_equal(writer_commit(f->s), 0);
     assert_int_equal(writer_begin(f->s, 0), 0);
     r.seq = 2;
     assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
-    assert_int_equal(writer_store_position(f->s, id, (uint64_t)1 << 41), 0);
+    assert_int_equal(writer_store_journal_position(f->s, id, (uint64_t)1 << 41), 0);
     writer_rollback(f->s);
     assert_int_equal(position(f, id), (uint64_t)1 << 40);
     assert_int_equal(position(f, id + 1), 0);
@@ -268,7 +268,7 @@ static void test_writer_position_of_a_removed_session_is_not_taken_over(void **s
     struct fixture *f = *state;
     open_store(f, false);
     int64_t id = add_session(f);
-    assert_int_equal(writer_store_position(f->s, id, 4096), 0);
+    assert_int_equal(writer_store_journal_position(f->s, id, 4096), 0);
     assert_int_equal(add_session(f), id); /* a recorder that was started again */
     assert_int_equal(position(f, id), 4096);
     sql_rows(&f->t, "DELETE FROM sessions");
@@ -405,7 +405,7 @@ static void test_writer_row_is_stored_without_its_body_unless_bodies_are_wanted(
     assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_int_equal(said_lines(), 1);
     said_end();
-    writer_require_bodies(f->s);
+    writer_make_lost_bodies_fatal(f->s);
     r.seq = 3;
     assert_int_equal(writer_add_row(f->s, id, UID, &r), MI_ESTORE);
     assert_string_equal(sql_rows(&f->t, "SELECT seq, body, body_offset, finding FROM messages"),
@@ -548,7 +548,7 @@ static void test_writer_keeps_its_lock_when_another_one_is_opened(void **state)
     assert_true(is_locked(f));
     assert_int_equal(vault_dir_open(&dir, f->t.vault, true, &f->error), 0);
     assert_int_equal(writer_open(&other, &dir, false, &f->error), 0);
-    assert_int_equal(writer_store_position(other, id, 1), 0);
+    assert_int_equal(writer_store_journal_position(other, id, 1), 0);
     assert_int_equal(writer_checkpoint_wal(other), 0);
     writer_close(other);
     vault_dir_close(&dir);

@@ -50,7 +50,7 @@ static void test_clock_local_text_is_in_the_local_time_zone(void **state)
         char text[CLOCK_TEXT_MAX];
         setenv("TZ", rows[i].zone, 1);
         tzset();
-        clock_local_text(1769903999 * S, text);
+        clock_write_local_time(1769903999 * S, text);
         assert_string_equal(text, rows[i].text);
     }
 }

@@ -104,7 +104,7 @@ static void test_json_out_space_follows_the_comma(void **state)
     struct json_out j = json_out_to(&b);
     json_out_array(&j, NULL);
     for (int i = 0; i < 3; i++) {
-        json_out_whitespace(&j, "\n  ");
+        json_out_add_whitespace(&j, "\n  ");
         json_out_int(&j, NULL, i);
     }
     json_out_end(&j);

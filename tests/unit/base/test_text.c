@@ -216,10 +216,10 @@ static void test_text_plain_run_ends_at_each_byte_that_is_not_plain(void **state
                     text[at] = (char)byte;
                     size_t want = is_plain((char)byte, stops[i][0], stops[i][1]) ? n : at;
                     assert_int_equal(
-                        text_plain_run_len((struct slice){text, n}, stops[i][0], stops[i][1]),
+                        text_count_leading_plain_bytes((struct slice){text, n}, stops[i][0], stops[i][1]),
                         want);
                 }
-    assert_int_equal(text_plain_run_len((struct slice){0}, 0, 0), 0);
+    assert_int_equal(text_count_leading_plain_bytes((struct slice){0}, 0, 0), 0);
 }
 
 static void test_text_json_truncated_counts_characters(void **state)

@@ -101,9 +101,9 @@ static void test_units_named_is_true_only_with_a_unit(void **state)
     static const char *const with[] = {"1s", "30d", "1mo", "2GiB", "1.5k"};
     static const char *const without[] = {"", "0", "30", "1.5", "7 "};
     for (size_t i = 0; i < MI_COUNT(with); i++)
-        assert_true(units_has_unit(with[i]));
+        assert_true(units_text_has_unit(with[i]));
     for (size_t i = 0; i < MI_COUNT(without); i++)
-        assert_false(units_has_unit(without[i]));
+        assert_false(units_text_has_unit(without[i]));
 }
 
 static void test_units_duration_is_printed_in_short_form(void **state)

@@ -41,14 +41,14 @@ static void test_width_printable_characters(void **state)
                                       0x202E, 0x2028,  0x2066,  0x3164,  0xE000,  0xFE0F, 0xFEFF,
                                       0xFFFE, 0xE0041, 0xE0100, 0xF0000, 0x10FFFF};
     for (size_t i = 0; i < MI_COUNT(shown); i++)
-        if (!width_is_printable(shown[i]))
+        if (!width_char_is_printable(shown[i]))
             fail_msg("U+%04X is hidden", (unsigned)shown[i]);
     for (size_t i = 0; i < MI_COUNT(hidden); i++)
-        if (width_is_printable(hidden[i]))
+        if (width_char_is_printable(hidden[i]))
             fail_msg("U+%04X is shown", (unsigned)hidden[i]);
     size_t n = 0;
     for (uint32_t c = 0; c <= 0x10FFFF; c++)
-        n += width_is_printable(c);
+        n += width_char_is_printable(c);
     assert_int_equal(n, 209562);
 }
 

@@ -1,4 +1,4 @@
-/* event_words_append: events as sentences, whatever their detail has. */
+/* event_words_append_event: events as sentences, whatever their detail has. */
 #include "cli/frame/event_words.h"
 
 #include "tests/support/unit.h"
@@ -10,7 +10,7 @@ struct row {
 static void words_are(const struct row *r)
 {
     struct buf b = {0};
-    event_words_append(&b, slice_of(r->kind),
+    event_words_append_event(&b, slice_of(r->kind),
                        r->detail != NULL ? slice_of(r->detail) : (struct slice){0});
     assert_string_equal(buf_str(&b), r->want);
     buf_close(&b);

@@ -103,7 +103,7 @@ static void test_filter_time_applies_to_session_starts_and_to_messages(void **st
     struct settings s = READ("--since", "2026-01-31 10:00Z", "--until", "2026-01-31 11:00Z", "x");
     const int64_t hour = 3600 * (int64_t)1000000, ten = 1769853600 * (int64_t)1000000;
     struct filter f;
-    filter_read(&f, &s);
+    filter_read_from_options(&f, &s);
     assert_int_equal(f.since_us, ten);
     assert_int_equal(f.until_us, ten + hour);
     assert_true(filter_includes_time(&f, ten));
@@ -120,7 +120,7 @@ static void test_filter_time_applies_to_session_starts_and_to_messages(void **st
     assert_false(filter_matches_session(&f, FILTER_HOLDS, &x));
     settings_close(&s);
     s = READ("--server", "g*", "x");
-    filter_read(&f, &s);
+    filter_read_from_options(&f, &s);
     x = (struct query_session){.name = slice_of("git"), .started_at_us = 1};
     assert_true(filter_matches_session(&f, FILTER_BEGAN, &x));
     x.name = slice_of("files");

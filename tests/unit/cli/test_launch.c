@@ -53,10 +53,10 @@ static void test_launch_variable_gives_the_words(void **state)
     assert_null(l.words[3]);
     launch_append_command(&l, &typed);
     assert_string_equal(buf_str(&typed), "npx -y mcp-interposer@1.2.3");
-    assert_true(launch_word_is_other_version(&l, slice_of("mcp-interposer@1.2.4")));
-    assert_false(launch_word_is_other_version(&l, slice_of("mcp-interposer@1.2.3")));
-    assert_false(launch_word_is_other_version(&l, slice_of("mcp-interposer@latest")));
-    assert_false(launch_word_is_other_version(&l, slice_of("mcp-interposer")));
+    assert_true(launch_word_names_other_version(&l, slice_of("mcp-interposer@1.2.4")));
+    assert_false(launch_word_names_other_version(&l, slice_of("mcp-interposer@1.2.3")));
+    assert_false(launch_word_names_other_version(&l, slice_of("mcp-interposer@latest")));
+    assert_false(launch_word_names_other_version(&l, slice_of("mcp-interposer")));
     launch_close(&l);
     launch_close(&l);
     buf_close(&typed);

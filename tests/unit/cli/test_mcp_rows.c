@@ -172,7 +172,7 @@ static void test_shown_text_has_no_hidden_characters(void **state)
 {
     (void)state;
     struct buf b = {0};
-    append_shown_lines(&b, slice_of("a\x07\n\n| b"), "| ");
+    append_lines_with_prefix(&b, slice_of("a\x07\n\n| b"), "| ");
     assert_string_equal(buf_str(&b), "| a\\x07\n| \n| | b");
     buf_clear(&b);
     append_quoted_text_or_dash(&b, slice_of("a\"\n"), 9);

@@ -37,9 +37,9 @@ static void cell(const char *text, size_t width, bool right, const char *want)
 static void test_out_text_shows_control_characters(void **state)
 {
     (void)state;
-    out_text(&o, slice_of("a\x1b[31m\nb\x7f\xe2\x80\xae\xff"));
+    out_add_text(&o, slice_of("a\x1b[31m\nb\x7f\xe2\x80\xae\xff"));
     printed("a\\x1b[31m\\nb\\x7f\\u{202e}\\xff");
-    out_text(&o, (struct slice){0});
+    out_add_text(&o, (struct slice){0});
     printed("");
 }
 
@@ -60,7 +60,7 @@ static void test_out_fill_line_breaks_between_words_on_a_terminal(void **state)
     o.columns = 20;
     out_add_raw(&o, "ok   ");
     size_t from = o.b.n;
-    out_text(&o, slice_of("one two three four fifteen-columns x"));
+    out_add_text(&o, slice_of("one two three four fifteen-columns x"));
     out_fill_line(&o, from, 5);
     printed("ok   one two three\n     four\n     fifteen-columns\n     x\n");
     out_fill_line(&o, 0, 5);
@@ -76,13 +76,13 @@ static void test_out_fill_line_counts_columns_not_characters(void **state)
 {
     (void)state;
     o.columns = 10;
-    out_text(
+    out_add_text(
         &o,
         slice_of(
             "\xe4\xb8\xad\xe6\x96\x87 \xe4\xb8\xad\xe6\x96\x87 \xe4\xb8\xad")); /* 4 + 1 + 4 + 1 + 2 */
     out_fill_line(&o, 0, 0);
     printed("\xe4\xb8\xad\xe6\x96\x87 \xe4\xb8\xad\xe6\x96\x87\n\xe4\xb8\xad\n");
-    out_text(&o, slice_of("e\xcc\x81"
+    out_add_text(&o, slice_of("e\xcc\x81"
                           "e\xcc\x81"
                           "e\xcc\x81"
                           "e\xcc\x81 12345")); /* combining: 4 + 1 + 5 */

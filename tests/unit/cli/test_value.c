@@ -103,7 +103,7 @@ static void test_command_help_has_options_with_defaults_and_notes(void **state)
     command_append_help(&b, &two);
     assert_null(strstr(buf_str(&b), "Other names"));
     buf_clear(&b);
-    command_append_help_of_all(&b, commands);
+    command_append_general_help(&b, commands);
     assert_non_null(strstr(buf_str(&b), "  one        do the first thing\n"
                                         "  two        do the second thing\n"));
     buf_close(&b);

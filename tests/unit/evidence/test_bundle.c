@@ -200,7 +200,7 @@ static void write_note(struct made *m, const struct secret_key *k, struct buf *n
     tree_compute_inner_nodes(m->hash, m->leaves);
     struct checkpoint c = {slice_of(ORIGIN), m->leaves, tree_root_digest(&t)};
     checkpoint_write(&text, &c);
-    assert_int_equal(note_sign(note, buf_slice(&text), k), 0);
+    assert_int_equal(note_append_signed(note, buf_slice(&text), k), 0);
     buf_close(&text);
 }
 
@@ -237,7 +237,7 @@ static void bundle(struct made *m, const struct secret_key *k, size_t from, size
     bundle_begin_section(&o, BUNDLE_GROUPS);
     for (size_t g = 0; g < m->groups; g++)
         if (g == 0 || (g * PLACES_GROUP < to && (g + 1) * PLACES_GROUP > from))
-            bundle_write_group(&o, g, m->commitment + g * PLACES_GROUP,
+            bundle_write_commitment_group(&o, g, m->commitment + g * PLACES_GROUP,
                                size_min(PLACES_GROUP, m->n - g * PLACES_GROUP), m->group,
                                m->groups);
     bundle_begin_section(&o, BUNDLE_RECORDS);
@@ -247,7 +247,7 @@ static void bundle(struct made *m, const struct secret_key *k, size_t from, size
     if (m->twice)
         write_record(m, &o, to - 1);
     end_slices(end);
-    bundle_begin_end_record(&o, &m->salt[0]);
+    bundle_begin_session_end_record(&o, &m->salt[0]);
     for (size_t i = 0; i < MI_COUNT(end_fields); i++)
         bundle_write_field(&o, end[i]);
     bundle_end_record(&o);

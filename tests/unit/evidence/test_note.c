@@ -50,7 +50,7 @@ static void test_note_is_signed_as_in_the_example(void **state)
     (void)state;
     struct secret_key k = peter();
     struct buf b = {0};
-    assert_int_equal(note_sign(&b, slice_of(TEXT), &k), 0);
+    assert_int_equal(note_append_signed(&b, slice_of(TEXT), &k), 0);
     assert_string_equal(buf_str(&b), TEXT "\n" PETER_LINE);
     buf_close(&b);
     key_erase(&k);
@@ -158,7 +158,7 @@ static void test_note_with_any_other_byte_is_not_signed(void **state)
     struct buf text = {0}, b = {0};
     struct note n;
     checkpoint_write(&text, &c);
-    assert_int_equal(note_sign(&b, buf_slice(&text), &k), 0);
+    assert_int_equal(note_append_signed(&b, buf_slice(&text), &k), 0);
     assert_int_equal(note_read(buf_slice(&b), &n), 0);
     assert_int_equal(note_check_signature(&n, &k.public), 0);
     for (size_t i = 0; i < b.n; i++)

@@ -369,7 +369,7 @@ static bool read_records(void)
 static void run_reader(void)
 {
     r = created;
-    require(ring_find_position(&r), "the positions are not sound");
+    require(ring_move_reader_to_tail(&r), "the positions are not sound");
     if (ring_release_records(&r))
         wake(&writer);
     for (at_place(4, &r, 0); !ring_is_finished(&r); at_place(4, &r, 0)) {

@@ -56,11 +56,11 @@ static void test_share(void **state)
     struct asker a = {0};
     call(&a, 10, 100); /* from 100 to 1000 us */
     struct asker_call *c = asker_find_call_of_request(&a, 11);
-    assert_int_equal(asker_take_uncovered_us(c, 200, 300), 100);
-    assert_int_equal(asker_take_uncovered_us(c, 250, 280), 0); /* at the same time */
-    assert_int_equal(asker_take_uncovered_us(c, 250, 400), 100);
-    assert_int_equal(asker_take_uncovered_us(c, 900, 5000), 100); /* the call has ended */
-    assert_int_equal(asker_take_uncovered_us(c, 1500, 1600), 0);
+    assert_int_equal(asker_take_uncounted_time(c, 200, 300), 100);
+    assert_int_equal(asker_take_uncounted_time(c, 250, 280), 0); /* at the same time */
+    assert_int_equal(asker_take_uncounted_time(c, 250, 400), 100);
+    assert_int_equal(asker_take_uncounted_time(c, 900, 5000), 100); /* the call has ended */
+    assert_int_equal(asker_take_uncounted_time(c, 1500, 1600), 0);
 }
 
 static void test_share_of_what_is_never_answered_lasts_to_the_end_of_the_call(void **state)
@@ -69,13 +69,13 @@ static void test_share_of_what_is_never_answered_lasts_to_the_end_of_the_call(vo
     struct asker a = {0};
     call(&a, 10, 100);
     struct asker_call *c = asker_find_call_of_request(&a, 11);
-    assert_int_equal(asker_take_uncovered_us(c, 400, INT64_MAX), 600);
-    assert_int_equal(asker_take_uncovered_us(c, 500, 700), 0); /* at the same time */
+    assert_int_equal(asker_take_uncounted_time(c, 400, INT64_MAX), 600);
+    assert_int_equal(asker_take_uncounted_time(c, 500, 700), 0); /* at the same time */
     struct asker b = {0};
     call(&b, 10, 0);
     c = asker_find_call_of_request(&b, 11);
-    assert_int_equal(asker_take_uncovered_us(c, 400, INT64_MAX), 0); /* both are open */
-    assert_int_equal(asker_take_uncovered_us(c, 400, 500), 100);
+    assert_int_equal(asker_take_uncounted_time(c, 400, INT64_MAX), 0); /* both are open */
+    assert_int_equal(asker_take_uncounted_time(c, 400, 500), 100);
 }
 
 static void test_only_an_elicitation_asks_a_person(void **state)

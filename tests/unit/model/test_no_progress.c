@@ -40,7 +40,7 @@ static const char *call(const char *params, const char *answer)
         add(ROW_S2C, is_error ? KIND_ERROR : KIND_RESULT, request, buf_str(&line));
     assert_int_equal(f.request, f.times > 0 ? request : f.request);
     if (f.times > 0)
-        no_progress_append_text(&words, f.times, f.failed);
+        no_progress_append_reason(&words, f.times, f.failed);
     snprintf(text, sizeof text, "%s", buf_str(&words));
     buf_close(&line);
     buf_close(&words);

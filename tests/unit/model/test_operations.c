@@ -40,9 +40,9 @@ static void run(struct operations *o, const char *const *lines, size_t n, int64_
         int step = call_set_add_message(&set, &m, &call, &seq);
         assert_true(step >= 0);
         if (m.kind == KIND_NOTIFICATION)
-            operations_note_task_state(o, m.direction, m.seq, m.t_us, &m.link);
+            operations_update_task_state(o, m.direction, m.seq, m.t_us, &m.link);
         else if (step == CALLS_BEGAN)
-            operations_note_request(o, call, &m.link);
+            operations_continue_with_request(o, call, &m.link);
         else if (step == CALLS_ENDED)
             operations_add_ended_call(o, call, &m.link);
     }
@@ -203,10 +203,10 @@ static void test_operations_are_bounded(void **state)
     }
     struct call c = {.seq = 1000, .status = CALL_OPEN, .method = slice_of("tools/call")};
     retry.key = 1;
-    operations_note_request(o, &c, &retry);
+    operations_continue_with_request(o, &c, &retry);
     assert_int_equal(c.operation_seq, 0);
     retry.key = 2;
-    operations_note_request(o, &c, &retry);
+    operations_continue_with_request(o, &c, &retry);
     assert_int_equal(c.operation_seq, 2);
     free(o);
 }

@@ -45,7 +45,7 @@ static void check(const struct row *rows, size_t n, uint64_t asked)
             const char *line = rows[i].said[k].line;
             if (rows[i].said[k].ms > 0) {
                 now_us += rows[i].said[k].ms * 1000;
-                lines_end_expired_waits(&l, now_us);
+                lines_handle_expired_timeouts(&l, now_us);
                 take(&l, &got, lines_take_next_result(&l, &result), result);
             }
             if (line != NULL) {

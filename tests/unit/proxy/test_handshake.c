@@ -163,7 +163,7 @@ static void test_handshake_own_ids_are_strings_with_a_prefix(void **state)
     handshake_open(&h);
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct json_value v = {json_type_at(rows[i].id[0]), slice_of(rows[i].id)};
-        assert_int_equal(handshake_is_own_id(&h, v), rows[i].own);
+        assert_int_equal(handshake_is_id_made_by_proxy(&h, v), rows[i].own);
     }
     handshake_close(&h);
 }
@@ -181,10 +181,10 @@ static void test_handshake_own_ids_have_the_secret(void **state)
     handshake_begin_request(&h, &j, "ping");
     assert_string_equal(buf_str(&b), "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID
                                      "0123456789ABCDEF:1\",\"method\":\"ping\"");
-    assert_false(handshake_is_own_id(&h, plain));
-    assert_true(handshake_is_own_id(&h, own));
-    assert_true(handshake_is_own_request_id(&h, own, 1));
-    assert_false(handshake_is_own_request_id(&h, own, 2));
+    assert_false(handshake_is_id_made_by_proxy(&h, plain));
+    assert_true(handshake_is_id_made_by_proxy(&h, own));
+    assert_true(handshake_is_proxy_request_id(&h, own, 1));
+    assert_false(handshake_is_proxy_request_id(&h, own, 2));
     buf_close(&b);
     handshake_close(&h);
 }

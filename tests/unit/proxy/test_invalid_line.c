@@ -397,10 +397,10 @@ static void test_invalid_line_wait_for_the_next_line_is_bounded(void **state)
     /* not while nothing is read: the next line may be there */
     traffic_say(f, "C " PING("3"));
     traffic_say(f, "S {'jsonrpc':'2.0','id':3,");
-    assert_true(expire_pause_if_not_reading(&f->traffic, true));
+    assert_true(expire_set_server_not_reading(&f->traffic, true));
     wait_us(f, 10 * INVALID_LINE_WAIT_US);
     assert_true(f->traffic.invalid_lines.lines.waits);
-    assert_true(expire_pause_if_not_reading(&f->traffic, false));
+    assert_true(expire_set_server_not_reading(&f->traffic, false));
     traffic_say(f, "S 'result':{}}");
     wait_us(f, 0);
     assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1") ERROR("2") OK("3") "|");

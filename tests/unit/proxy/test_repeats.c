@@ -48,7 +48,7 @@ static const char *decide(uint64_t key, bool can_refuse, int64_t now_us)
     static char text[64];
     struct uncertain_call *first;
     enum repeat_decision d =
-        repeats_decide_call(&r, key, false, can_refuse, now_us, client_read, &first);
+        repeats_decide_about_call(&r, key, false, can_refuse, now_us, client_read, &first);
     assert_true((d == REPEAT_NONE) == (first == NULL));
     if (d == REPEAT_REFUSED && first->refused_at == 0)
         first->refused_at = 500;
@@ -198,8 +198,8 @@ static void test_repeats_late_answer_of_another_form_is_not_given(void **state)
     begin(ON_REPEAT_ANSWER);
     add(A, 5, S, 100);
     late(5, LATE_RESULT);
-    assert_int_equal(repeats_decide_call(&r, A, true, true, 2 * S, 0, &first), REPEAT_REFUSED);
-    assert_int_equal(repeats_decide_call(&r, A, false, true, 2 * S, 0, &first), REPEAT_ANSWERED);
+    assert_int_equal(repeats_decide_about_call(&r, A, true, true, 2 * S, 0, &first), REPEAT_REFUSED);
+    assert_int_equal(repeats_decide_about_call(&r, A, false, true, 2 * S, 0, &first), REPEAT_ANSWERED);
     assert_true(slice_is((struct slice){first->text, first->text_n}, "{\"content\":[]}"));
 }
 
@@ -222,7 +222,7 @@ static void test_repeats_moved_calls_are_compared_with_what_the_new_process_read
     add(A, 5, S, 100);
     repeats_handle_process_end(&r, 100);
     add(B, 6, S, 50);
-    repeats_shift_positions(&r, 1000);
+    repeats_shift_written_offsets(&r, 1000);
     repeats_handle_process_end(&r, 1049);
     assert_string_equal(decide(A, true, 2 * S), "forwarded 5");
     assert_string_equal(decide(B, true, 2 * S), "none 0");
@@ -288,7 +288,7 @@ static uint64_t key_of(const char *params)
     for (size_t i = 0; i < line.n; i++)
         line.p[i] = line.p[i] == '\'' ? '"' : line.p[i];
     assert_int_equal(rpc_read(buf_slice(&line), &m), 0);
-    uint64_t key = repeats_key_of_call(&r, &m);
+    uint64_t key = repeats_compute_call_key(&r, &m);
     assert_true(key != 0);
     buf_close(&line);
     return key;

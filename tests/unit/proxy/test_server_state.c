@@ -589,7 +589,7 @@ static void test_server_state_extend_starts_the_deadline_of_initialize_again(voi
     static const enum server_state states[] = {SERVER_INITIALIZING, SERVER_INITIALIZING_DRAINING};
     for (size_t i = 0; i < MI_COUNT(states); i++) {
         struct server_machine s = machine_in(states[i]);
-        server_state_extend_wait(&s, NOW);
+        server_state_extend_deadline(&s, NOW);
         assert_int_equal(server_state_apply_event(&s, SERVER_EV_TIMEOUT, NOW + s.initialize_us - 1),
                          0);
         assert_int_equal(s.state, states[i]);
@@ -654,7 +654,7 @@ static void test_server_state_draining_server_that_closes_stdin_has_time_to_exit
     assert_int_equal(server_state_timeout_us(&s, NOW + S), SERVER_DRAIN_TICK_US);
     assert_int_equal(server_state_apply_event(&s, SERVER_EV_TIMEOUT, due_us - 1), 0);
     assert_int_equal(server_state_apply_event(&s, SERVER_EV_TIMEOUT, due_us), REJECT_UNREAD);
-    server_state_extend_wait(&s, due_us);
+    server_state_extend_deadline(&s, due_us);
     assert_int_equal(server_state_apply_event(&s, SERVER_EV_TIMEOUT, due_us + 1), 0);
     assert_true(server_state_apply_event(&s, SERVER_EV_SIGNAL, NOW + GRACE / 2) & KILL);
 }
@@ -700,10 +700,10 @@ static void test_server_state_extend_starts_the_time_of_the_question_again(void 
     struct server_machine s = machine_in(SERVER_RUNNING);
     s.max_timeout_at_us = NOW + 70 * S;
     happens(&s, SERVER_EV_SILENT, NOW);
-    server_state_extend_wait(&s, NOW + S);
+    server_state_extend_deadline(&s, NOW + S);
     assert_int_equal(server_state_timeout_us(&s, NOW + S), GRACE);
     happens(&s, SERVER_EV_AT_WORK, NOW + S);
-    server_state_extend_wait(&s, NOW + 2 * S);
+    server_state_extend_deadline(&s, NOW + 2 * S);
     assert_int_equal(server_state_timeout_us(&s, NOW + 2 * S), 68 * S);
 }
 

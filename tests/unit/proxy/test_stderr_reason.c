@@ -232,7 +232,7 @@ static void test_stderr_reason_is_final_if_the_next_process_would_have_it(void *
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct stderr_reason r = {0};
         feed(&r, rows[i].lines);
-        if (stderr_reason_is_final(&r) != rows[i].final)
+        if (stderr_reason_will_recur(&r) != rows[i].final)
             fail_msg("%s", rows[i].lines);
         stderr_reason_close(&r);
     }

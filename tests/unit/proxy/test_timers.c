@@ -70,11 +70,11 @@ static void row_remove(struct row *r, struct pending *p)
 /* Due at that time, and not one microsecond before. */
 static void check_due(struct row *r, const struct pending *p, int64_t at_us)
 {
-    assert_true(timers_next_wait_us(&r->timers, at_us - 1) <= 1);
+    assert_true(timers_get_us_until_deadline(&r->timers, at_us - 1) <= 1);
     assert_null(timers_find_expired_request(&r->timers, at_us - 1));
-    assert_int_equal(timers_next_wait_us(&r->timers, at_us - 1), 1);
+    assert_int_equal(timers_get_us_until_deadline(&r->timers, at_us - 1), 1);
     assert_ptr_equal(timers_find_expired_request(&r->timers, at_us), p);
-    assert_int_equal(timers_next_wait_us(&r->timers, at_us + 7), 0);
+    assert_int_equal(timers_get_us_until_deadline(&r->timers, at_us + 7), 0);
 }
 
 static void test_timers_start_when_the_last_byte_is_written(void **state)
@@ -127,7 +127,7 @@ static void test_timers_pause_while_a_server_request_is_pending(void **state)
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true,
                  90 * MS); /* a second request during the pause changes nothing */
     assert_null(timers_find_expired_request(&r->timers, 100000 * MS));
-    assert_int_equal(timers_next_wait_us(&r->timers, 100000 * MS), -1);
+    assert_int_equal(timers_get_us_until_deadline(&r->timers, 100000 * MS), -1);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 1060 * MS);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 1090 * MS);
     struct pending *q = row_add(r, "tools/call", 1100 * MS);
@@ -148,7 +148,7 @@ static void test_timers_pause_while_the_server_is_not_read(void **state)
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true, 1500 * MS);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 2000 * MS); /* the other reason is left */
     assert_null(timers_find_expired_request(&r->timers, 100000 * MS));
-    assert_int_equal(timers_next_wait_us(&r->timers, 100000 * MS), -1);
+    assert_int_equal(timers_get_us_until_deadline(&r->timers, 100000 * MS), -1);
     timers_pause(&r->timers, TIMERS_SERVER_NOT_READ, false, 11000 * MS);
     timers_restart_after_progress(&r->timers, p, 12000 * MS);
     check_due(r, p, 16000 * MS); /* --max-timeout stands still as well */
@@ -221,9 +221,9 @@ static void test_timers_request_without_a_deadline_is_never_due(void **state)
     (void)state;
     struct row *r = row_make("0", 50 * MS);
     struct pending *p = row_add(r, "ping", 0);
-    assert_int_equal(timers_next_wait_us(&r->timers, 1000 * MS), -1);
+    assert_int_equal(timers_get_us_until_deadline(&r->timers, 1000 * MS), -1);
     timers_start_for_read_requests(&r->timers, 10, 1 * MS);
-    assert_int_equal(timers_next_wait_us(&r->timers, 1000 * MS), -1);
+    assert_int_equal(timers_get_us_until_deadline(&r->timers, 1000 * MS), -1);
     assert_null(timers_find_expired_request(&r->timers, 1000 * MS));
     timers_restart_after_progress(&r->timers, p, 2 * MS);
     assert_null(timers_find_expired_request(&r->timers, 1000 * MS));
@@ -412,12 +412,12 @@ static void test_timers_become_due_in_order(void **state)
         }
         int64_t first = model_first(r);
         int64_t clock = now - r->timers.paused_total_us;
-        int64_t next = timers_next_wait_us(&r->timers, now);
+        int64_t next = timers_get_us_until_deadline(&r->timers, now);
         assert_int_equal(next >= 0, first >= 0);
         assert_true(first < 0 || next <= (first > clock ? first - clock : 0));
         struct pending *p = timers_find_expired_request(&r->timers, now);
         assert_int_equal(p != NULL, first >= 0 && first <= clock);
-        assert_true(p != NULL || timers_next_wait_us(&r->timers, now) != 0);
+        assert_true(p != NULL || timers_get_us_until_deadline(&r->timers, now) != 0);
         if (p != NULL) {
             assert_true(model_due(r, p) <= clock);
             row_remove(r, p);

@@ -264,13 +264,13 @@ static void test_tool_gate_list_has_no_deadline_while_the_server_is_not_read(voi
     struct tool_rule rule;
     begin_read_only(f, &rule);
     traffic_say(f, "C " CALL("1", "r"));
-    assert_true(expire_pause_if_not_reading(&f->traffic, true));
+    assert_true(expire_set_server_not_reading(&f->traffic, true));
     f->journal.now_us += 2 * (int64_t)TOOL_ASK_US;
     assert_int_equal(expire_start_timers_and_get_wait(&f->traffic), -1);
     expire_due_requests(&f->traffic);
     traffic_release_waiting_lines(&f->traffic);
     assert_true(tool_ask_has_waiting_lines(&f->traffic));
-    assert_true(expire_pause_if_not_reading(&f->traffic, false));
+    assert_true(expire_set_server_not_reading(&f->traffic, false));
     traffic_say(f, LISTED("1", R));
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_C2S), ASKED("1") "|" CALL("1", "r") "|");

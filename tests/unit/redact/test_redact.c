@@ -481,7 +481,7 @@ static void test_redact_strings_with_many_escapes_are_read_like_others(void **st
         assert_int_equal(odd, want_odd);
         if (text[end - 1] == '"' || end == n) {
             struct slice raw = {copy + 1, end - 1 - (end < n)};
-            assert_int_equal(read_count_escapes(raw), escapes);
+            assert_int_equal(read_escape_count(raw), escapes);
         }
         free(copy);
     }
@@ -713,13 +713,13 @@ static void test_redact_shorter_name_than_any_rule_with_its_end_is_no_secret(voi
     struct keys k;
     keys_open(&k);
     for (const struct key_rule *r = key_secrets; r->end != NULL; r++)
-        assert_true(key_may_match(&k, r->end, r->end + strlen(r->end)));
+        assert_true(key_name_may_match_rule(&k, r->end, r->end + strlen(r->end)));
     for (size_t i = 0; i < MI_COUNT(shorter); i++)
-        if (key_may_match(&k, shorter[i], shorter[i] + strlen(shorter[i])))
+        if (key_name_may_match_rule(&k, shorter[i], shorter[i] + strlen(shorter[i])))
             fail_msg("%s", shorter[i]);
     assert_int_equal(keys_add_user_rule(&k, KEYS_SECRET, slice_of("text")), 0);
-    assert_true(key_may_match(&k, shorter[0], shorter[0] + 4));
-    assert_false(key_may_match(&k, shorter[0] + 1, shorter[0] + 4));
+    assert_true(key_name_may_match_rule(&k, shorter[0], shorter[0] + 4));
+    assert_false(key_name_may_match_rule(&k, shorter[0] + 1, shorter[0] + 4));
     keys_close(&k);
 }
 

@@ -283,8 +283,8 @@ static void test_shape_user_pattern_is_found(void **state)
 {
     struct buf error = {0};
     assert_false(shapes_have_patterns(*state));
-    assert_int_equal(shapes_add(*state, "ticket", "CORP-[0-9]{4}", &error), 0);
-    assert_int_equal(shapes_add(*state, "staff", "(?i)staff no\\.? ([0-9]+)", &error), 0);
+    assert_int_equal(shapes_add_pattern(*state, "ticket", "CORP-[0-9]{4}", &error), 0);
+    assert_int_equal(shapes_add_pattern(*state, "staff", "(?i)staff no\\.? ([0-9]+)", &error), 0);
     assert_true(shapes_have_patterns(*state));
     expect(*state, "CORP-1234, CORP-5678 and CORP-9",
            "[redacted:ticket], [redacted:ticket] and CORP-9");
@@ -297,8 +297,8 @@ static void test_shape_user_pattern_is_found(void **state)
 static void test_shape_user_pattern_matches_across_pieces_of_a_long_text(void **state)
 {
     struct buf error = {0}, text = {0}, want = {0};
-    assert_int_equal(shapes_add(*state, "zz", "\\bz[a-y]{1500}z\\b", &error), 0);
-    assert_int_equal(shapes_add(*state, "ends", "^BEGIN|END$", &error), 0);
+    assert_int_equal(shapes_add_pattern(*state, "zz", "\\bz[a-y]{1500}z\\b", &error), 0);
+    assert_int_equal(shapes_add_pattern(*state, "ends", "^BEGIN|END$", &error), 0);
     for (size_t lead = 1900; lead < 2200; lead += 7) {
         buf_clear(&text);
         buf_clear(&want);
@@ -331,7 +331,7 @@ static void test_shape_invalid_user_pattern_is_rejected_with_a_reason(void **sta
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct buf error = {0};
-        assert_int_equal(shapes_add(*state, rows[i].name, rows[i].regex, &error), MI_EINVAL);
+        assert_int_equal(shapes_add_pattern(*state, rows[i].name, rows[i].regex, &error), MI_EINVAL);
         if (strncmp(buf_str(&error), rows[i].says, strlen(rows[i].says)) != 0)
             fail_msg("said '%s', not '%s'", buf_str(&error), rows[i].says);
         buf_close(&error);
@@ -351,7 +351,7 @@ static void test_shape_user_pattern_over_the_step_limit_is_stopped_and_logged_on
 {
     struct buf error = {0}, text = {0};
     struct shape_hit h;
-    assert_int_equal(shapes_add(*state, "bad", "(a+)+$", &error), 0);
+    assert_int_equal(shapes_add_pattern(*state, "bad", "(a+)+$", &error), 0);
     for (size_t i = 0; i < 200000; i++)
         buf_addc(&text, 'a');
     buf_addc(&text, '!');

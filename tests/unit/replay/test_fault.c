@@ -30,7 +30,7 @@ static void refuse(const char *text, const char *words)
 
 static const char *find(const char *method, const char *target)
 {
-    const struct fault *f = faults_find(&list, slice_of(method), slice_of(target));
+    const struct fault *f = faults_find_for_request(&list, slice_of(method), slice_of(target));
     return f != NULL ? fault_name(f->kind) : "none";
 }
 

@@ -33,13 +33,13 @@ static void test_a_url_is_where_the_signals_are(void **state)
     for (size_t i = 0; i < MI_COUNT(good); i++) {
         buf_clear(&base);
         assert_true(url_is_otlp(good[i].url));
-        assert_int_equal(url_make_base(good[i].url, &base, &error), 0);
+        assert_int_equal(url_make_base_url(good[i].url, &base, &error), 0);
         assert_string_equal(buf_str(&base), good[i].base);
     }
     assert_int_equal(error.n, 0);
     for (size_t i = 0; i < MI_COUNT(bad); i++) {
         buf_clear(&error);
-        assert_int_equal(url_make_base(bad[i], &base, &error), MI_EINVAL);
+        assert_int_equal(url_make_base_url(bad[i], &base, &error), MI_EINVAL);
         assert_true(error.n > 0);
     }
     buf_close(&base);

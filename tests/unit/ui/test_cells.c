@@ -12,7 +12,7 @@ static void flat(const struct cells *c, struct buf *b)
         bool escape = c->span[i].style == CELLS_ESCAPE, found = c->span[i].found;
         buf_adds(b, found ? "(" : "");
         buf_adds(b, escape ? "<" : "");
-        buf_slice_add(b, cells_get_span_text(c, i));
+        buf_slice_add(b, cells_get_styled_text(c, i));
         buf_adds(b, escape ? ">" : "");
         buf_adds(b, found ? ")" : "");
     }
@@ -23,7 +23,7 @@ static void check_line(const struct cells *c)
 {
     size_t at = 0, columns = 0;
     for (size_t i = 0; i < c->n; i++) {
-        struct slice text = cells_get_span_text(c, i);
+        struct slice text = cells_get_styled_text(c, i);
         assert_int_equal(c->span[i].at, at);
         assert_int_equal(c->span[i].columns, text_count_columns(text));
         at += text.n;
@@ -31,7 +31,7 @@ static void check_line(const struct cells *c)
         for (size_t k = 0; k < text.n;) {
             size_t len = text_utf8_len(text.p + k, text.n - k);
             assert_true(len > 0);
-            assert_true(width_is_printable(text_utf8_code(text.p + k, len)));
+            assert_true(width_char_is_printable(text_utf8_code(text.p + k, len)));
             if (c->ascii)
                 assert_int_equal(len, 1);
             k += len;

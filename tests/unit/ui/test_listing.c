@@ -140,7 +140,7 @@ static void read_all(struct listing *l, enum listing_mode mode, bool every, int 
         if (older > 0)
             add(l, older--, newer, matches, LISTING_OLDER);
     }
-    listing_extend_range(l, 1, N);
+    listing_extend_message_range(l, 1, N);
 }
 
 static void expect_row(const struct listing *l, size_t at, int64_t seq, int64_t answer,
@@ -285,7 +285,7 @@ static void test_listing_call_matches_by_a_request_that_continues_it(void **stat
     listing_open(&l, LISTING_CALLS, false, 5);
     assert_int_equal(listing_add_call(&l, &c, LISTING_OLDER), 0);
     assert_int_equal(listing_count_rows(&l), 0);
-    listing_extend_range(&l, 1, 5);
+    listing_extend_message_range(&l, 1, 5);
     for (int i = 0; i < 2; i++) { /* the second time it is in the list */
         assert_int_equal(listing_add_message(&l, &session[11], true, LISTING_NEWER), 0);
         assert_int_equal(listing_link_request_to_call(&l, 12, 4), 0);
@@ -326,7 +326,7 @@ static void test_listing_call_matches_by_the_notification_that_ended_its_task(vo
     struct query_call open = {.request_seq = 4, .duration_us = -1, .status = CALL_OPEN};
     listing_open(&l, LISTING_CALLS, false, 5);
     assert_int_equal(listing_add_call(&l, &open, LISTING_OLDER), 0);
-    listing_extend_range(&l, 1, 5);
+    listing_extend_message_range(&l, 1, 5);
     assert_int_equal(listing_add_message(&l, &ends, true, LISTING_NEWER), 0);
     assert_int_equal(listing_update_call(&l, &c), 0);
     expect_row(&l, 0, 4, 9, 5, CALL_OK);

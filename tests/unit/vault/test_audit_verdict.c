@@ -51,9 +51,9 @@ static void test_findings_are_removed_the_last_one_first(void **state)
 {
     (void)state;
     struct findings_added f = {0};
-    assert_int_equal(findings_add_from_detail(&f, 5, slice_of("{\"seq\":2,\"finding\":\"b\"}")), 0);
-    assert_int_equal(findings_add_from_detail(&f, 6, slice_of("{\"seq\":1,\"finding\":\"x\"}")), 0);
-    assert_int_equal(findings_add_from_detail(&f, 7, slice_of("{\"seq\":2,\"finding\":\"c,d\"}")),
+    assert_int_equal(findings_add_from_event_detail(&f, 5, slice_of("{\"seq\":2,\"finding\":\"b\"}")), 0);
+    assert_int_equal(findings_add_from_event_detail(&f, 6, slice_of("{\"seq\":1,\"finding\":\"x\"}")), 0);
+    assert_int_equal(findings_add_from_event_detail(&f, 7, slice_of("{\"seq\":2,\"finding\":\"c,d\"}")),
                      0);
     findings_sort(&f);
     struct slice two = slice_of("a,b,c,d"), one = slice_of("x"), other = slice_of("y");
@@ -81,8 +81,8 @@ static void test_findings_a_detail_of_another_form_is_refused(void **state)
                                       "{\"seq\":1,\"finding\":2}"};
     struct findings_added f = {0};
     for (size_t i = 0; i < MI_COUNT(bad); i++)
-        assert_int_equal(findings_add_from_detail(&f, 1, slice_of(bad[i])), MI_EINVAL);
-    assert_int_equal(findings_add_from_detail(&f, 1, (struct slice){0}), MI_EINVAL);
+        assert_int_equal(findings_add_from_event_detail(&f, 1, slice_of(bad[i])), MI_EINVAL);
+    assert_int_equal(findings_add_from_event_detail(&f, 1, (struct slice){0}), MI_EINVAL);
     findings_close(&f);
 }
 

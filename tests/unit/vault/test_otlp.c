@@ -328,14 +328,14 @@ static void test_the_message_of_an_error_is_bounded(void **state)
     for (int i = 0; i < 5000; i++)
         buf_addc(&body, 'e');
     buf_adds(&body, "\"}}");
-    char *text = otlp_error_message(buf_slice(&body));
+    char *text = otlp_copy_error_message(buf_slice(&body));
     assert_non_null(text);
     assert_in_range(strlen(text), 1000, OTLP_MESSAGE_MAX);
     free(text);
     buf_close(&body);
-    assert_null(otlp_error_message(slice_of("{\"result\":{}}")));
-    assert_null(otlp_error_message(slice_of("{\"error\":{\"message\":5}}")));
-    assert_null(otlp_error_message((struct slice){0}));
+    assert_null(otlp_copy_error_message(slice_of("{\"result\":{}}")));
+    assert_null(otlp_copy_error_message(slice_of("{\"error\":{\"message\":5}}")));
+    assert_null(otlp_copy_error_message((struct slice){0}));
 }
 
 /* ---- logs ---- */

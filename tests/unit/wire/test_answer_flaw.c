@@ -50,7 +50,7 @@ static void test_answer_flaw_is_repaired_or_final(void **state)
         struct rpc m;
         assert_int_equal(rpc_read((struct slice){copy, n}, &m), 0);
         assert_int_equal(answer_flaw_find(&m, method), x->flaw);
-        assert_int_equal(answer_flaw_is_final(x->flaw, method), x->final);
+        assert_int_equal(answer_flaw_is_unrepairable(x->flaw, method), x->final);
         assert_int_equal(answer_flaw_write_repaired_answer(&m, &q, false, &out, &r), 0);
         assert_string_equal(out.n > 0 ? buf_str(&out) : "", x->mended != NULL ? x->mended : "");
         assert_int_equal(repairs_as_findings(&r) != 0, x->mended != NULL);

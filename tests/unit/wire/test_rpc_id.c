@@ -14,7 +14,7 @@ static void key_of(struct buf *b, const char *id)
     struct json_value v = value(id);
     char *copy = unit_copy(v.text.p, v.text.n);
     v.text.p = copy;
-    rpc_id_key(b, v);
+    rpc_id_append_key(b, v);
     assert_false(b->failed);
     free(copy);
 }
@@ -113,8 +113,8 @@ static void test_rpc_id_key_is_appended_to_the_buffer(void **state)
     (void)state;
     struct buf b = {0};
     buf_adds(&b, "x");
-    rpc_id_key(&b, value("1.0"));
-    rpc_id_key(&b, value("\"\\u0061\""));
+    rpc_id_append_key(&b, value("1.0"));
+    rpc_id_append_key(&b, value("\"\\u0061\""));
     assert_true(slice_is(buf_slice(&b), "xn1sa"));
     buf_close(&b);
 }
@@ -126,7 +126,7 @@ static void test_rpc_id_key_beyond_the_buffer_limit_fails_the_buffer(void **stat
                                            "\"1234567\\n\"", "1234567890123456789012"};
     for (size_t i = 0; i < MI_COUNT(long_ids); i++) {
         struct buf b = {.max = 8};
-        rpc_id_key(&b, value(long_ids[i]));
+        rpc_id_append_key(&b, value(long_ids[i]));
         assert_true(b.failed);
         buf_close(&b);
     }

@@ -63,20 +63,20 @@ static void test_tool_rule_invalid_list_says_why(void **state)
     struct buf why = {0}, many = {0};
     for (size_t i = 0; i < MI_COUNT(invalid); i++) {
         buf_clear(&why);
-        assert_int_equal(tool_rule_check(invalid[i].list, &why), MI_EINVAL);
+        assert_int_equal(tool_rule_check_patterns(invalid[i].list, &why), MI_EINVAL);
         assert_string_equal(buf_str(&why), invalid[i].why);
     }
     for (int i = 0; i <= TOOL_RULE_PATTERNS_MAX; i++)
         buf_printf(&many, "%st%d", i > 0 ? "," : "", i);
     buf_clear(&why);
-    assert_int_equal(tool_rule_check(buf_str(&many), &why), MI_EINVAL);
+    assert_int_equal(tool_rule_check_patterns(buf_str(&many), &why), MI_EINVAL);
     assert_string_equal(buf_str(&why),
                         "the rule is longer than 1024 names or 32768 bytes: use globs");
     buf_clear(&why);
     buf_clear(&many);
     for (int i = 0; i <= TOOL_RULE_GLOBS_MAX; i++)
         buf_printf(&many, "%st%d*", i > 0 ? "," : "", i);
-    assert_int_equal(tool_rule_check(buf_str(&many), &why), MI_EINVAL);
+    assert_int_equal(tool_rule_check_patterns(buf_str(&many), &why), MI_EINVAL);
     assert_string_equal(buf_str(&why),
                         "the rule has more than 100 globs: use names, or fewer globs");
     buf_clear(&why);
@@ -84,7 +84,7 @@ static void test_tool_rule_invalid_list_says_why(void **state)
     for (int i = 0; i < TOOL_RULE_GLOB_MAX; i++)
         buf_addc(&many, 'g');
     buf_addc(&many, '*');
-    assert_int_equal(tool_rule_check(buf_str(&many), &why), MI_EINVAL);
+    assert_int_equal(tool_rule_check_patterns(buf_str(&many), &why), MI_EINVAL);
     assert_non_null(strstr(buf_str(&why), "is longer than 256 bytes"));
     buf_clear(&why);
     assert_int_equal(tool_rule_read(&r, slice_of("get_*, !drop"), &why), MI_EINVAL);
@@ -104,7 +104,7 @@ static int check_many(int n, const char *text, size_t bytes)
     while (list.n < bytes)
         buf_addc(&list, 'x');
     assert_false(list.failed);
-    int st = tool_rule_check(buf_str(&list), &why);
+    int st = tool_rule_check_patterns(buf_str(&list), &why);
     buf_close(&list);
     buf_close(&why);
     return st;
@@ -267,7 +267,7 @@ static void test_tool_rule_cuts_members_and_commas_only(void **state)
         size_t size = changes_compute_changed_size(&c, all);
         char *out = malloc(size + 1);
         assert_non_null(out);
-        changes_write_changed_text(&c, all, out);
+        changes_apply_to_text(&c, all, out);
         out[size] = '\0';
         assert_string_equal(out, lists[i].cut != NULL ? lists[i].cut : lists[i].result);
         assert_int_equal(c.n > 0, cut.hidden > 0);

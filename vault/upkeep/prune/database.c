@@ -60,7 +60,7 @@ static const struct db_kind pruning = {
     .can_not = "change",
 };
 
-int prune_convert_status(struct prune *p, int st)
+int prune_convert_lock_error(struct prune *p, int st)
 {
     if (st != MI_ESTORE || !p->d.locked)
         return st;

@@ -44,7 +44,7 @@ enum prune_query {
 MI_MUST int prune_connect(struct prune *p);
 /* Converts a status for the caller of a prune run: MI_ESTORE becomes MI_EFULL, without a sentence,
  * if another process held the lock. */
-int prune_convert_status(struct prune *p, int st);
+int prune_convert_lock_error(struct prune *p, int st);
 /* Whether the session may be removed as far as a target is concerned. True if no target is set, or
  * if the target still had the whole session an hour after it was sent. (A failover may lose the
  * rows that the target received last; then a shipper changes the rows of `shipped`.) */

@@ -24,7 +24,7 @@ struct candidates {
 
 /* ---- sessions ---- */
 
-static int read_candidates(struct prune *p, struct candidates *l)
+static int read_candidate_sessions(struct prune *p, struct candidates *l)
 {
     sqlite3_stmt *q;
     /* true: each id is greater than the previous id. A damaged file may return a row again and
@@ -201,7 +201,7 @@ int prune_make_plan(struct prune *p)
 {
     struct candidates l = {.c = NULL};
     int64_t freed = 0;
-    int st = read_candidates(p, &l);
+    int st = read_candidate_sessions(p, &l);
     if (st == 0)
         st = prune_compute_vault_size(p, &p->plan.bytes_before);
     if (st == 0)

@@ -32,7 +32,7 @@ int prune_open(struct prune **ret, const char *vault, const struct retention *r,
         st = prune_connect(p);
     if (st == 0)
         st = prune_make_plan(p);
-    st = prune_convert_status(p, st);
+    st = prune_convert_lock_error(p, st);
     if (st == 0)
         *ret = p;
     else
@@ -70,7 +70,7 @@ size_t prune_sessions(const struct prune *p, const int64_t **ret_ids)
     return p->n;
 }
 
-int prune_fill_in_totals(struct prune *p, struct buf *error)
+int prune_fill_in_plan_totals(struct prune *p, struct buf *error)
 {
     int64_t rows = 0, sum = 0;
     int st = 0;
@@ -80,7 +80,7 @@ int prune_fill_in_totals(struct prune *p, struct buf *error)
         sum += rows;
     }
     p->plan.bytes_after -= st == 0 ? sum : 0;
-    return prune_convert_status(p, st);
+    return prune_convert_lock_error(p, st);
 }
 
 bool prune_database_is_unchanged(struct prune *p)
@@ -100,7 +100,7 @@ bool prune_database_is_unchanged(struct prune *p)
 
 /* Adds a leaf to the vault's log, which states that the removal of a session begins
  * (docs/evidence.md). */
-static int prune_add_leaf(struct prune *p, int64_t id)
+static int prune_log_session_removal(struct prune *p, int64_t id)
 {
     bool has;
     char uid[UID_LEN + 1] = "";
@@ -157,7 +157,7 @@ static int prune_remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
         return MI_EBUSY;
     }
     if (st == 0 && !p->stated)
-        st = prune_add_leaf(p, id);
+        st = prune_log_session_removal(p, id);
     if (st == 0)
         st = prune_remove_from_table(p, "calls", P_REMOVE_NEXT_CALLS, id);
     if (st == 0)
@@ -236,13 +236,13 @@ static int prune_shrink_database(struct prune *p)
                                             : db_fail(&p->d);
         p->done.shrunk = st == 0;
         /* MI_EFULL: the database is locked; the next run will shrink it */
-        if (st < 0 && prune_convert_status(p, st) != MI_EFULL)
+        if (st < 0 && prune_convert_lock_error(p, st) != MI_EFULL)
             return st;
     }
     return prune_compute_vault_size(p, &p->done.bytes_after);
 }
 
-static int prune_run_next_step(struct prune *p, bool *ret_done)
+static int prune_remove_next_item(struct prune *p, bool *ret_done)
 {
     if (p->at < p->n)
         return prune_remove_session_rows(p);
@@ -270,5 +270,5 @@ int prune_run_step(struct prune *p, bool *ret_done, struct buf *error)
 {
     *ret_done = false;
     p->d.error = error;
-    return prune_convert_status(p, prune_run_next_step(p, ret_done));
+    return prune_convert_lock_error(p, prune_remove_next_item(p, ret_done));
 }

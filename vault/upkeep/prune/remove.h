@@ -46,7 +46,7 @@ struct prune_report {
     /* Size of the vault without free pages of its database. bytes_before: before the removal; only
      * a plan has it. bytes_after: in a plan, the size after the removal; in a report, the size
      * after the last step, and 0 before that step. A plan has bytes_after and `messages` only if
-     * max_bytes is set, or after prune_fill_in_totals(). */
+     * max_bytes is set, or after prune_fill_in_plan_totals(). */
     int64_t bytes_before, bytes_after;
     bool shrunk; /* true: the database file was made smaller */
 };
@@ -65,7 +65,7 @@ const struct prune_report *prune_get_plan_totals(const struct prune *p);
 size_t prune_sessions(const struct prune *p, const int64_t **ret_ids);
 /* Completes the totals of the plan by reading the rows of the sessions to remove. Returns 0,
  * MI_ESTORE, MI_EFULL or MI_ENOMEM, with the meaning that prune_open() gives them. */
-MI_MUST int prune_fill_in_totals(struct prune *p, struct buf *error);
+MI_MUST int prune_fill_in_plan_totals(struct prune *p, struct buf *error);
 
 /* Runs one step. Returns 0, or an error with the meaning that prune_open() gives it. MI_EFULL: call
  * prune_run_step() again later. MI_EBUSY: a session has changed and must be sent again, so make a

@@ -82,10 +82,11 @@ int scrub_change_record(struct scrub *s, enum scrub_query i, enum restate_kind k
                         const struct cell *value, size_t n)
 {
     s->changed[s->changed_n++] = (struct restated){kind, id};
-    return scrub_run_change(s, i, value, n);
+    return scrub_run_change_statement(s, i, value, n);
 }
 
-int scrub_run_change(struct scrub *s, enum scrub_query i, const struct cell *value, size_t n)
+int scrub_run_change_statement(struct scrub *s, enum scrub_query i, const struct cell *value,
+                               size_t n)
 {
     int st = s->d.depth == 0 ? db_begin(&s->d) : 0;
     if (st == 0)

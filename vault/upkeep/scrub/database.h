@@ -8,10 +8,10 @@
 MI_MUST int scrub_connect(struct scrub *s);
 void scrub_disconnect(struct scrub *s);
 /* Runs a statement with these values, and commits after every few hundred changed rows. */
-MI_MUST int scrub_run_change(struct scrub *s, enum scrub_query i, const struct cell *value,
-                             size_t n);
-/* Like scrub_run_change(), for a statement that changes a record of the session: the record gets a
- * new commitment (vault/store/restate.h). */
+MI_MUST int scrub_run_change_statement(struct scrub *s, enum scrub_query i,
+                                       const struct cell *value, size_t n);
+/* Like scrub_run_change_statement(), for a statement that changes a record of the session: the
+ * record gets a new commitment (vault/store/restate.h). */
 MI_MUST int scrub_change_record(struct scrub *s, enum scrub_query i, enum restate_kind kind,
                                 int64_t id, const struct cell *value, size_t n);
 MI_MUST int scrub_commit(struct scrub *s);

@@ -57,9 +57,9 @@ static int scrub_escalation_row(struct scrub *s, sqlite3_stmt *q)
         }
     }
     if (st == 0 && all > 0) {
-        st = scrub_run_change(s, S_ESCALATION,
-                              DB_WITH(db_int(sqlite3_column_int64(q, 0)), db_text(now[0]),
-                                      db_text(now[1]), db_text(now[2])));
+        st = scrub_run_change_statement(s, S_ESCALATION,
+                                        DB_WITH(db_int(sqlite3_column_int64(q, 0)), db_text(now[0]),
+                                                db_text(now[1]), db_text(now[2])));
     }
     for (int i = 0; i < NAMES; i++)
         buf_close(&text[i]);

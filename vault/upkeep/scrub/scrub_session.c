@@ -51,7 +51,7 @@ static int scrub_add_used_body_range(struct scrub *s, int64_t offset, int64_t le
     return 0;
 }
 
-static int scrub_write_at(struct scrub *s, const char *p, size_t n, int64_t at)
+static int scrub_write_to_bodies_file(struct scrub *s, const char *p, size_t n, int64_t at)
 {
     while (n > 0) {
         ssize_t done = pwrite(s->bodies_fd, p, n, at);
@@ -76,9 +76,9 @@ static int scrub_append_body(struct scrub *s, struct slice body, int64_t *ret_of
     off_t end = lseek(s->bodies_fd, 0, SEEK_END);
     if (end < 0)
         return scrub_fail_at_bodies(s, "read a file in");
-    st = scrub_write_at(s, body.p, body.n, end);
+    st = scrub_write_to_bodies_file(s, body.p, body.n, end);
     if (st == 0)
-        st = scrub_write_at(s, "\n", 1, end + (int64_t)body.n);
+        st = scrub_write_to_bodies_file(s, "\n", 1, end + (int64_t)body.n);
     if (st == 0 && file_sync_data(s->bodies_fd) < 0)
         st = scrub_fail_at_bodies(s, "write to a file in");
     if (st == 0)
@@ -93,13 +93,13 @@ static int compare_range_offsets(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static int scrub_blank_range(struct scrub *s, int64_t from, int64_t to)
+static int scrub_overwrite_with_zeros(struct scrub *s, int64_t from, int64_t to)
 {
     static const char zeros[64 << 10];
     int st = 0;
     while (st == 0 && (from = file_find_next_data(s->bodies_fd, from)) < to) {
         size_t n = size_min(sizeof zeros, (size_t)(to - from));
-        st = scrub_write_at(s, zeros, n, from);
+        st = scrub_write_to_bodies_file(s, zeros, n, from);
         from += (int64_t)n;
     }
     return st;
@@ -119,12 +119,12 @@ static int scrub_blank_bodies(struct scrub *s)
         qsort(s->ranges, s->ranges_n, sizeof *s->ranges, compare_range_offsets);
     for (size_t i = 0; st == 0 && i < s->ranges_n; i++) {
         if (s->ranges[i].from > at)
-            st = scrub_blank_range(s, at, s->ranges[i].from);
+            st = scrub_overwrite_with_zeros(s, at, s->ranges[i].from);
         if (s->ranges[i].to > at)
             at = s->ranges[i].to;
     }
     if (st == 0 && file.st_size > at)
-        st = scrub_blank_range(s, at, file.st_size);
+        st = scrub_overwrite_with_zeros(s, at, file.st_size);
     if (st == 0 && file_sync_data(s->bodies_fd) < 0)
         st = scrub_fail_at_bodies(s, "write to a file in");
     return st;
@@ -156,7 +156,7 @@ static int scrub_method_and_target(struct scrub *s, const struct query_message *
                                      db_text(now[0]), db_text(now[1]), db_int(0)};
         /* change the call before the message: if the process is killed after the first change, the
          * next run still finds the secret in the message */
-        st = scrub_run_change(s, S_CALL, value, MI_COUNT(value));
+        st = scrub_run_change_statement(s, S_CALL, value, MI_COUNT(value));
         if (st == 0)
             st = scrub_change_record(s, S_MESSAGE, RESTATE_MESSAGE, m->seq, value, MI_COUNT(value));
     }
