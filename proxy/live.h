@@ -1,14 +1,15 @@
 /* live.h - struct proxy, and the functions that the files of the live proxy share.
  *
- *   proxy_run.c      opens and closes everything; passes lines from the relays to the session
- *   server_state.c   the states of the server: pure; decides which actions follow from an event
- *   server_process.c starts and connects the server process; describes how it ended
- *   restart.c        starts the next process, and decides which pending requests are sent to it
- *   again server.c         reports events to the state machine and carries out the actions that it
- *   returns silence.c        decides whether a server that is silent at a deadline is slow,
- *   working, starting or hung turn.c           start of a loop turn: checks that it began in time;
- *   end: publishes, then writes pipes.c          reads the pipes before a deadline counts as passed
- *   stall.c          notices that this process did not run: pure
+ *   proxy_run.c       opens and closes everything; passes lines from the relays to the session
+ *   server_state.c    the states of the server: pure; decides which actions follow from an event
+ *   server.c          reports events to the state machine, and carries out its actions
+ *   server_process.c  starts and connects the server process; describes how it ended
+ *   restart.c         starts the next process; decides which pending requests are sent again
+ *   silence.c         decides whether a server that is silent at a deadline is slow, working,
+ *                     starting or hung
+ *   turn.c            start of a loop turn: checks that it began in time; end: publishes, writes
+ *   pipes.c           reads the pipes before a deadline counts as passed
+ *   stall.c           notices that this process did not run: pure
  *
  * Owns      see the fields. A process has one struct proxy.
  * Blocks    never. */

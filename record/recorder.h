@@ -21,8 +21,9 @@
  *                     While the recorder cannot store, the journals of all sessions of the user
  *                     together have the limit max_waiting. The limit is approximate, because the
  *                     other journals are measured only from time to time.
- *   on_error = stop   with the client's next request the result is RECORDER_FAILED, and the
- *                     session must end. All forwarded messages are in the journal.
+ *   on_error = stop   with the client's next request, or after RECORDER_PAUSE_US, the result is
+ *                     RECORDER_FAILED, and the session must end. All forwarded messages are in the
+ *                     journal.
  *
  * With sync_full the result is RECORDER_HOLD until everything appended is committed and synced.
  *
