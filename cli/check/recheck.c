@@ -214,8 +214,8 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
             tools_forget_all(&r->tools);
     } else if (m->kind == KIND_REQUEST && body.p == NULL) {
         /* without its body, the id of this request is unknown and cannot be added to the sets */
-        r->protocol.ids[from_client ? PARTY_CLIENT : PARTY_SERVER].full =
-            r->protocol.modern_ids.full = true;
+        r->protocol.ids[from_client ? PARTY_CLIENT : PARTY_SERVER].full = true;
+        r->protocol.modern_ids.full |= from_client; /* that set has only ids of the client */
     }
     if (!readable || m->origin != ROW_PEER)
         return 0;

@@ -102,6 +102,14 @@ static size_t base64_size_if_binary(struct slice text)
     return n >= BASE64_MIN ? n * 3 / 4 : 0;
 }
 
+/* Whether the string that begins with the quote at `at` is the value of a member. */
+static bool string_is_value_of_member(struct slice json, size_t at)
+{
+    while (at > 0 && strchr(" \t\r\n", json.p[at - 1]) != NULL)
+        at--;
+    return at > 0 && json.p[at - 1] == ':';
+}
+
 /* Appends valid JSON text, but leaves out base64 in its members `data` and `blob`. */
 static void append_json_without_blobs(struct buf *b, struct slice json)
 {
@@ -114,7 +122,8 @@ static void append_json_without_blobs(struct buf *b, struct slice json)
         for (i = begin; json.p[i] != '"'; i++)
             i += json.p[i] == '\\';
         struct slice text = {json.p + begin, i - begin};
-        bool is_blob = slice_is(name, "data") || slice_is(name, "blob");
+        bool is_blob = (slice_is(name, "data") || slice_is(name, "blob")) &&
+                       string_is_value_of_member(json, begin - 1);
         size_t size = is_blob ? base64_size_if_binary(text) : 0;
         if (size > 0) {
             buf_slice_add(b, (struct slice){json.p + done, begin - done});

@@ -352,7 +352,10 @@ def _(t):
 @case("mcp: get_call leaves out base64, which a pointer returns")
 def _(t):
     image = "iVBORw0KGgo" + "A" * 4000 + "=="
-    body = {"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "image", "data": image, "mimeType": "image/png"}, {"type": "text", "text": "A" * 300}]}}
+    # only a member `data` or `blob` is left out: not what follows the word in an array, nor a name after a number
+    kept = {"list": ["data", "A" * 200], "data": 5, "B" * 200: 6}
+    body = {"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "image", "data": image, "mimeType": "image/png"}, {"type": "text", "text": "A" * 300}],
+                                                  "structuredContent": kept}}
     with contextlib.closing(make_vault(t.vault)) as db:
         add_session(db, 1, name="files", started_at_us=BEGAN)
         ask(db, 1, 1, "draw", {})

@@ -143,6 +143,33 @@ static void test_recheck_tools_are_checked_against_the_list(void **state)
     play(rows, MI_COUNT(rows));
 }
 
+/* The id of a request without its body is unknown: a later cancellation by the same side may mean it. */
+static void test_recheck_request_without_body_excuses_cancellations_of_its_sender_only(void **state)
+{
+    (void)state;
+    static const struct {
+        enum row_direction sender;
+        const char *broken;
+    } cases[] = {{ROW_C2S, ""}, {ROW_S2C, "2:stray-cancellation"}};
+    for (size_t i = 0; i < MI_COUNT(cases); i++) {
+        struct recheck r;
+        struct buf got = {0};
+        breaches broken;
+        recheck_open(&r);
+        struct query_message m = {.seq = 1,
+                                  .direction = cases[i].sender,
+                                  .origin = ROW_PEER,
+                                  .kind = KIND_REQUEST,
+                                  .action = ROW_FORWARDED,
+                                  .method = slice_of("ping")};
+        assert_int_equal(recheck_message(&r, &m, (struct slice){0}, &broken), 0);
+        say(&r, "> " NOTE("notifications/cancelled", "{'requestId':99}"), 2, &got);
+        assert_string_equal(buf_str(&got), cases[i].broken);
+        buf_close(&got);
+        recheck_close(&r);
+    }
+}
+
 static void test_recheck_pending_requests_over_the_limit_violate_no_rule(void **state)
 {
     (void)state;
@@ -174,6 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recheck_ids_and_tokens_can_be_reused_after_the_answer),
         cmocka_unit_test(test_recheck_tools_are_checked_against_the_list),
+        cmocka_unit_test(test_recheck_request_without_body_excuses_cancellations_of_its_sender_only),
         cmocka_unit_test(test_recheck_pending_requests_over_the_limit_violate_no_rule),
     };
     return cmocka_run_group_tests_name("recheck", tests, NULL, NULL);
