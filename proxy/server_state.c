@@ -142,7 +142,7 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                               [SERVER_EV_SHUTDOWN] = {SERVER_STOPPING, STOP},
                               [SERVER_EV_TIMEOUT] = {SERVER_KILLED, DISCONNECT | KILL,
                                                      SERVER_CAUSE_CLOSED},
-                              CLIENT_ENDS(SERVER_DRAINING, 0)},
+                              CLIENT_ENDS(SERVER_DRAINING_OUTPUT_CLOSED, 0)},
     [SERVER_SHUTDOWN] = {[SERVER_EV_OUTPUT_CLOSED] = {SERVER_STOPPING, STOP},
                          [SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},
                          CANNOT_ANSWER(SERVER_STOPPING),
@@ -150,10 +150,16 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                          SESSION_ENDS(STOPPED),
                          [SERVER_EV_CLIENT_WAITS] = {SERVER_STOPPING, STOP, STOPPED,
                                                      CLIENT_CLOSED}},
-    [SERVER_DRAINING] = {[SERVER_EV_INPUT_CLOSED] = {SERVER_DRAINING_INPUT_CLOSED}, DRAIN_ENDS},
+    [SERVER_DRAINING] = {[SERVER_EV_INPUT_CLOSED] = {SERVER_DRAINING_INPUT_CLOSED},
+                         [SERVER_EV_OUTPUT_CLOSED] = {SERVER_DRAINING_OUTPUT_CLOSED},
+                         DRAIN_ENDS},
     [SERVER_DRAINING_INPUT_CLOSED] = {[SERVER_EV_TIMEOUT] = {SERVER_DRAINING_INPUT_CLOSED,
                                                              REJECT_UNREAD},
+                                      [SERVER_EV_OUTPUT_CLOSED] = {SERVER_DRAINING_OUTPUT_CLOSED},
                                       DRAIN_ENDS},
+    [SERVER_DRAINING_OUTPUT_CLOSED] = {[SERVER_EV_TIMEOUT] = {SERVER_STOPPING, DISCONNECT | KILL,
+                                                              SERVER_CAUSE_CLOSED},
+                                       DRAIN_ENDS},
     [SERVER_KILLED] = {[SERVER_EV_EXITED] = {SERVER_KILLED, DISCONNECT},
                        [SERVER_EV_FINISHED] = {SERVER_BACKOFF, PREPARE_RESTART},
                        [SERVER_EV_FINISHED_IDLE] = {SERVER_BACKOFF, PREPARE_RESTART},
@@ -204,6 +210,7 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                                           CLIENT_ENDS(SERVER_INITIALIZING_DRAINING, STOPPED)},
     [SERVER_INITIALIZING_DRAINING] = {[SERVER_EV_INITIALIZED] = {SERVER_DRAINING, RESUME},
                                       [SERVER_EV_INITIALIZE_CHANGED] = KILL_CHANGED,
+                                      [SERVER_EV_OUTPUT_CLOSED] = {SERVER_DRAINING_OUTPUT_CLOSED},
                                       [SERVER_EV_TIMEOUT] = KILL_HUNG(SERVER_STOPPING),
                                       DRAIN_ENDS},
     [SERVER_FLUSHING] = {[SERVER_EV_FLUSHED] = {SERVER_ENDED, FINISH},
@@ -296,11 +303,17 @@ static bool must_kill_server_now(const struct server_machine *s, int64_t now_us)
     return now_us - s->drain_since_us >= s->grace_us / 2;
 }
 
+/* The client awaits answers, and the server has closed its stdin or stdout. */
+static bool drains_with_closed_stream(const struct server_machine *s)
+{
+    return s->state == SERVER_DRAINING_INPUT_CLOSED || s->state == SERVER_DRAINING_OUTPUT_CLOSED;
+}
+
 bool server_state_has_time_limit(const struct server_machine *s)
 {
     return s->state == SERVER_INITIALIZING || s->state == SERVER_INITIALIZING_DRAINING ||
-           s->state == SERVER_DRAINING_INPUT_CLOSED || s->state == SERVER_ASKED ||
-           s->state == SERVER_AT_WORK || s->state == SERVER_PREPARING;
+           drains_with_closed_stream(s) || s->state == SERVER_ASKED || s->state == SERVER_AT_WORK ||
+           s->state == SERVER_PREPARING;
 }
 
 /* Called when a state is entered: sets the time before which TIMEOUT changes nothing. */
@@ -310,7 +323,7 @@ static void set_state_deadline(struct server_machine *s, enum server_event e, in
         s->due_us = now_us + s->initialize_us;
     else if (s->state == SERVER_ASKED)
         s->due_us = now_us + s->grace_us;
-    else if (s->state == SERVER_DRAINING_INPUT_CLOSED)
+    else if (drains_with_closed_stream(s))
         s->due_us = now_us + SERVER_EXIT_FOLLOWS_US;
     else if (s->state == SERVER_AT_WORK || s->state == SERVER_PREPARING)
         s->due_us = s->max_timeout_at_us;
@@ -374,6 +387,7 @@ int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us)
         return SERVER_REQUEST_FOLLOWS_US;
     case SERVER_DRAINING:
     case SERVER_DRAINING_INPUT_CLOSED:
+    case SERVER_DRAINING_OUTPUT_CLOSED:
     case SERVER_INITIALIZING_DRAINING:
         return SERVER_DRAIN_TICK_US;
     case SERVER_INITIALIZING:
@@ -395,7 +409,7 @@ void server_state_extend_deadline(struct server_machine *s, int64_t now_us)
 {
     if (s->state == SERVER_ASKED)
         s->due_us = now_us + s->grace_us;
-    else if (s->state == SERVER_DRAINING_INPUT_CLOSED)
+    else if (drains_with_closed_stream(s))
         s->due_us = now_us + SERVER_EXIT_FOLLOWS_US;
     else if (s->state != SERVER_AT_WORK && s->state != SERVER_PREPARING)
         s->due_us = now_us + s->initialize_us;
@@ -404,9 +418,9 @@ void server_state_extend_deadline(struct server_machine *s, int64_t now_us)
 void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_t least_us,
                                     int64_t now_us)
 {
-    int64_t most_us = s->state == SERVER_ASKED                   ? s->grace_us
-                      : s->state == SERVER_DRAINING_INPUT_CLOSED ? SERVER_EXIT_FOLLOWS_US
-                                                                 : s->initialize_us;
+    int64_t most_us = s->state == SERVER_ASKED       ? s->grace_us
+                      : drains_with_closed_stream(s) ? SERVER_EXIT_FOLLOWS_US
+                                                     : s->initialize_us;
     if (!server_state_has_time_limit(s) || s->state == SERVER_AT_WORK ||
         s->state == SERVER_PREPARING) /* the server may stay in these states until --max-timeout */
         return;
@@ -450,7 +464,7 @@ bool server_state_reports_requests(const struct server_machine *s)
 
 bool server_state_is_draining(const struct server_machine *s)
 {
-    return s->state == SERVER_DRAINING || s->state == SERVER_DRAINING_INPUT_CLOSED ||
+    return s->state == SERVER_DRAINING || drains_with_closed_stream(s) ||
            s->state == SERVER_INITIALIZING_DRAINING;
 }
 

@@ -51,6 +51,8 @@ enum server_state {
     SERVER_DRAINING,      /* RUNNING, but the client closed its output and awaits answers */
     /* like DRAINING, and the server closed its stdin; the server may never exit */
     SERVER_DRAINING_INPUT_CLOSED,
+    /* like DRAINING, and the server closed its stdout: it should exit, or is killed */
+    SERVER_DRAINING_OUTPUT_CLOSED,
     SERVER_KILLED, /* the process is being killed; a restart follows if allowed */
     SERVER_EXITED, /* the process exited; its output is being read */
     /* The server exited with status 0 while no request was pending. The next request restarts the

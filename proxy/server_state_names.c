@@ -18,6 +18,7 @@ const char *server_state_name(enum server_state state)
         [SERVER_SHUTDOWN] = "shutdown",
         [SERVER_DRAINING] = "draining",
         [SERVER_DRAINING_INPUT_CLOSED] = "draining-input-closed",
+        [SERVER_DRAINING_OUTPUT_CLOSED] = "draining-output-closed",
         [SERVER_KILLED] = "killed",
         [SERVER_EXITED] = "exited",
         [SERVER_EXITED_IDLE] = "exited-idle",
