@@ -121,14 +121,14 @@ static void append_json_without_blobs(struct buf *b, struct slice json)
             buf_printf(b, "[base64 of %zu bytes: pass a pointer to this string to read it]", size);
             done = i;
         }
-        name = text; /* the string is the name of a member if a value follows the string */
+        name = text; /* if this string is the name of a member, the next string may be its value */
     }
     buf_slice_add(b, (struct slice){json.p + done, json.n - done});
 }
 
 /* ---- the bytes from the offset on ---- */
 
-/* Sets *ret to the whole value, which is borrowed, or is stored in `own`. */
+/* Sets *ret to the whole value that v->pointer names: a text in `own`, or `body` itself. */
 static int body_find_value(struct tool_call *c, const struct body_view *v, struct slice body,
                            struct buf *own, struct slice *ret, const char **ret_type)
 {
@@ -193,7 +193,8 @@ static int add_bytes_at_offset(struct tool_call *c, const struct body_view *v, s
     json_out_str(&c->j, "type", type);
     json_out_int(&c->j, "offset", v->offset);
     json_out_uint(&c->j, "length", whole.n);
-    c->j.max_text = 0; /* the text is already cut and escaped */
+    /* nothing is cut or escaped here, because `plain` is already cut and escaped */
+    c->j.max_text = 0;
     json_out_text(&c->j, "text", buf_slice(&plain));
     c->j.max_text = SHOWN_MAX;
     buf_slice_add(&c->text, buf_slice(&lines));

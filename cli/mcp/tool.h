@@ -42,7 +42,7 @@ struct tool_call {
     struct buf json, text; /* owned; the result as JSON (structuredContent) and as text */
     struct json_out j;     /* writes the members of the result into `json` */
     struct buf error;      /* owned; holds a sentence after MI_EINVAL */
-    int64_t late_us;       /* time on the monotonic clock at which TOOL_PATIENCE_US is over */
+    int64_t late_us; /* time on the monotonic clock after which the page ends at the next session */
 };
 
 typedef int (*tool_fn)(struct tool_call *c);
