@@ -21,7 +21,7 @@ struct compare {
     struct result result;         /* owned */
     struct result_counts counts;
     uint32_t *row;   /* owned; indexes of the rows that differ */
-    size_t n, rows;  /* n: number of elements of `row`; rows: number of all rows */
+    size_t n, rows;  /* n: number of indexes in `row`; rows: number of all rows */
     uint32_t looked; /* number of rows that were compared */
     /* aligned: the calls of both recordings are aligned, so all rows are known; whole: all rows
      * were compared */
