@@ -211,8 +211,8 @@ const char *opt_get(const struct opt_set *s, const char *name)
     return s->value[opt_find_existing_option(s, name)];
 }
 
-/* `*at` is source * OPT_MANY_MAX + index of a value. All values are tested once for each source, so
- * that the values are returned in the order of their sources. */
+/* `*at` is source * OPT_MANY_MAX + index of a value: all values are tested for the first source,
+ * then all for the next source. So the values are returned in the order of their sources. */
 const char *opt_next_value(const struct opt_set *s, const char *name, size_t *at)
 {
     size_t i = opt_find_existing_option(s, name);

@@ -303,7 +303,8 @@ enum pattern_result pattern_find_match(struct pattern *p, const struct pattern_p
     const PCRE2_SIZE *v = pcre2_get_ovector_pointer(p->data);
     size_t group = rc > 1 && v[2] != PCRE2_UNSET && v[3] > v[2] ? 1 : 0;
     size_t a = v[2 * group], b = v[2 * group + 1];
-    /* text before piece->from is not a match; a group in a lookbehind can match such text */
+    /* A group in a lookbehind can match text before piece->from. Such text is not reported as a
+     * match. */
     if (b <= a || a < piece->from)
         return PATTERN_NO;
     *ret = (struct slice){text.p + a, b - a};

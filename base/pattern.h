@@ -36,9 +36,11 @@ enum pattern_result { PATTERN_NO, PATTERN_YES, PATTERN_GAVE_UP };
 
 /* A part of a text that is searched in parts. */
 struct pattern_piece {
-    struct slice text;  /* a match must lie in this range, with its lookbehind and its lookahead */
+    /* a match must lie in this text, and so must the text that its lookbehind and lookahead test */
+    struct slice text;
     size_t from, limit; /* offsets where a match may begin: from <= start < limit */
-    /* more text precedes `text`, so ^ does not match; more text follows it, so $ does not match */
+    /* more_front: more text precedes `text`, so ^ does not match at its beginning; more_end: more
+     * text follows `text`, so $ does not match at its end */
     bool more_front, more_end;
 };
 

@@ -8,7 +8,8 @@ size_t text_count_utf8_chars(struct slice s)
     const uint64_t ones = UINT64_C(0x0101010101010101), pairs = UINT64_C(0x00FF00FF00FF00FF);
     size_t behind = 0, i = 0;
     while (i + sizeof ones <= s.n) {
-        /* each byte of `sums` is a separate sum, which is at most 255 after 255 rounds */
+        /* Each byte of `sums` is a separate sum. A round adds at most 1 to it, so it is at most 255
+         * after 255 rounds. */
         uint64_t sums = 0, v;
         size_t end = i + size_min((s.n - i) / sizeof v, 255) * sizeof v;
         for (; i < end; i += sizeof v) {

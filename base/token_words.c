@@ -34,7 +34,7 @@ const uint8_t token_kinds[256] = {
 
 static unsigned tokens_mask_lower_case_letters(__m128i v)
 {
-    /* the value is 0 to 25 for a small letter */
+    /* a small letter becomes 0 to 25, any other byte becomes more than 25 */
     __m128i letter = _mm_sub_epi8(v, _mm_set1_epi8('a'));
     return (unsigned)_mm_movemask_epi8(
         _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter));

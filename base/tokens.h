@@ -37,7 +37,8 @@ enum tokens_class {
     TOKENS_SPACE,   /* a space that is not before a letter */
     TOKENS_BLANK,   /* a run of two or more spaces or tabs */
     TOKENS_NEWLINE, /* a run of white space that begins with an end of line */
-    /* each 128 spaces of one run of white space, or about each 16 of its tabs or ends of line */
+    /* one for each 128 spaces of a run of white space, or for about 16 of its tabs or ends of
+     * line */
     TOKENS_WIDTH,
     TOKENS_LATIN, /* each letter of the Latin script; the next classes are other scripts */
     TOKENS_GREEK_CYRILLIC,
@@ -58,9 +59,9 @@ struct tokens {
     uint8_t last;              /* last byte of the run */
     uint8_t same;              /* number of equal bytes at the end of the run, at most 3 */
     size_t run;                /* length of the run in bytes */
-    /* weighted length of the current run of white space: 1 for a space, more for other characters,
-     * and an addition where two different characters meet, neither of which is \r; each 128 of it
-     * add one TOKENS_WIDTH */
+    /* Weighted length of the current run of white space: a space counts 1, any other character
+     * more. Two different neighbours, neither of them \r, add to the length. Each 128 of the length
+     * add one TOKENS_WIDTH. */
     uint64_t width;
     uint32_t code;     /* code point of an incomplete character, as far as it was read */
     uint8_t want;      /* bytes that the incomplete character still needs; 0: none */

@@ -27,9 +27,10 @@ struct segment {
 struct outbox {
     struct segment *ring; /* ring buffer of segments; owned; cap is a power of two */
     size_t head, count, cap;
-    uint64_t staged, released, written; /* written <= released <= staged */
-    uint64_t lost; /* bytes in `written` that outbox_discard_after_error() has dropped */
-    bool broken;   /* outbox_discard_after_error() was called */
+    uint64_t staged, released, written; /* total bytes; written <= released <= staged */
+    /* bytes that `written` counts although outbox_discard_after_error() has dropped them */
+    uint64_t lost;
+    bool broken; /* outbox_discard_after_error() was called */
 };
 
 void outbox_open(struct outbox *o);

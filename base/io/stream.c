@@ -71,7 +71,7 @@ ssize_t stream_write(const struct stream *s, const struct iovec *v, int n)
     ssize_t put;
     if (s->socket) {
         struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)v};
-        /* the type of msg_iovlen is int or size_t; n <= IOV_MAX */
+        /* msg_iovlen is an int or a size_t, depending on libc; n is at most IOV_MAX, so it fits */
         m.msg_iovlen = (unsigned short)n;
         put = sendmsg(s->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
     } else if (s->shared) {

@@ -10,9 +10,9 @@
 #include <poll.h>
 #include <signal.h>
 
-/* Calls poll(2) with the signals of `blocked` blocked instead of the caller's. A signal that the
- * caller blocks, but that is not in `blocked`, ends the wait with EINTR if the signal has a
- * handler, even if it arrived before the call. ms: milliseconds; -1: no limit. */
+/* Calls poll(2). During the call, the signals of `blocked` are blocked instead of those that the
+ * caller blocks. If a signal that the caller blocks is not in `blocked` and has a handler, it ends
+ * the wait with EINTR, even if it arrived before the call. ms: milliseconds; -1: no limit. */
 int signals_poll(struct pollfd *p, nfds_t n, int64_t ms, const sigset_t *blocked);
 
 #endif

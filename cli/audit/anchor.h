@@ -22,7 +22,7 @@
 #define ANCHOR_FILE_MAX ((size_t)64 << 20) /* maximum size of a file of notes in bytes */
 
 struct anchoring {
-    /* the vault's log, with which the last note of this vault in the anchor's file is compared */
+    /* the vault's log; it is compared with the last note of this vault in the anchor's file */
     struct signing *log;
     struct slice note;
     struct checkpoint c; /* the checkpoint that `note` contains */

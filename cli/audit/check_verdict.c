@@ -20,10 +20,11 @@ struct page {
     const struct bundle *b;
     bool bodies;
     struct query_session session;
-    /* owned; session and start borrow from `first`, end borrows from `last` */
+    /* owned; their texts are borrowed: by `start` from `first`, by `end` from `last`, by `session`
+     * from both */
     struct bundle_walk first, last, at;
     struct bundle_record start, end; /* records of the session's start and end */
-    /* the requests printed so far; the texts to which they point are not valid any more */
+    /* the requests printed so far; their members that are texts are not valid any more */
     struct query_message request[VERDICT_MESSAGES];
     size_t requests;
 };

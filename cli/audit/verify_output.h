@@ -14,10 +14,10 @@
 struct verify_output {
     struct reporting reporting;
     struct table table;
-    struct buf details;         /* owned */
-    size_t shown;               /* number of details; only the first DETAILS_MAX are added */
+    struct buf details; /* owned */
+    size_t shown; /* number of details; only the first DETAILS_MAX of them are added to `details` */
     uint64_t n[AUDIT_STATUSES]; /* number of sessions, by status */
-    uint64_t wrong, tests;      /* wrong: number of faults of the log; tests: of sessions */
+    uint64_t wrong, tests;      /* wrong: number of faults of the log; tests: number of sessions */
 };
 
 /* Returns the status of reporting_open(). */

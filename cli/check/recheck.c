@@ -76,7 +76,7 @@ static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, boo
     struct recheck_request q = {
         .seq = seq, .from_client = from_client, .id = rpc_id_hash_json(m->id)};
     q.token = rpc_id_hash_json(json_get(m->meta, "progressToken"));
-    /* protocol_check_request() reads this bit, so the bit must be set before the call */
+    /* protocol_check_request() reads FIND_REUSED_ID, so it must be set before the call */
     if (recheck_find_request_by_id(r, from_client, q.id) != NULL)
         m->findings |= FINDING(FIND_REUSED_ID);
     *ret = protocol_check_request(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m,
@@ -213,9 +213,10 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
         if (m->kind == KIND_REQUEST && slice_is(m->method, "initialize"))
             tools_forget_all(&r->tools);
     } else if (m->kind == KIND_REQUEST && body.p == NULL) {
-        /* without its body, the id of this request is unknown and cannot be added to the sets */
+        /* The id of a request without its body is unknown and cannot be added to the sets of ids.
+         * So the sets of its sender are marked as full; `modern_ids` has only ids of the client. */
         r->protocol.ids[from_client ? PARTY_CLIENT : PARTY_SERVER].full = true;
-        r->protocol.modern_ids.full |= from_client; /* that set has only ids of the client */
+        r->protocol.modern_ids.full |= from_client;
     }
     if (!readable || m->origin != ROW_PEER)
         return 0;

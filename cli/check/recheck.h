@@ -33,7 +33,8 @@ struct recheck {
     struct tools tools;
     struct forms forms; /* the forms with which the server has asked for input */
     struct no_progress progress;
-    struct no_progress_found stuck;  /* report of no_progress.h about the newest message */
+    /* what no_progress_add_message() has reported about the newest message */
+    struct no_progress_found stuck;
     struct schema_fault fault;       /* owned; how the newest message violates its tool's schema */
     struct recheck_request *request; /* owned; the pending requests, sorted by seq */
     size_t n, cap;

@@ -12,7 +12,7 @@ bool cmdline_takes_operand(const struct command *c, const char *operand)
     const char *at = c->usage;
     while ((at = strstr(at, operand)) != NULL && at - c->usage >= 3 &&
            memcmp(at - 3, "-o ", 3) == 0)
-        at++; /* here `operand` is the value of the option -o, not an operand */
+        at++; /* this word of the usage is the value of the option -o, not an operand */
     return at != NULL;
 }
 

@@ -82,7 +82,8 @@ static void select_last_list_element(struct candidates *c)
     if (comma == NULL)
         return;
     size_t n = (size_t)(comma + 1 - c->word);
-    c->before.n += n; /* adds the moved elements to `before`, which ends where `word` begins */
+    /* `before` ends where `word` begins, so this adds the moved elements to `before` */
+    c->before.n += n;
     c->word += n;
 }
 
@@ -192,7 +193,8 @@ static void complete_operand(struct completing *x)
         complete_names_of_vault(x, RECORDED_SERVER);
     if (cmdline_takes_operand(c, "FIELD:"))
         complete_search_field(x);
-    else if (last != NULL && last[1] >= 'a' && last[1] <= 'z') /* words, such as bash|zsh|fish */
+    else if (last != NULL && last[1] >= 'a' && last[1] <= 'z')
+        /* the usage ends with words such as bash|zsh|fish */
         candidates_add_words(&x->found, last + 1);
     if (cmdline_takes_operand(c, "FILE"))
         candidates_request_from_shell(&x->found, "files");

@@ -32,8 +32,8 @@
 /* number of messages that are read at once; a power of 8 */
 #define SPAN 512
 #define HEADER 100 /* bytes of the header of a database; see sqlite.org/fileformat2.html */
-/* offset of a number in the header; the header's page count is valid only if this number equals the
- * change counter */
+/* offset in the header of the number that SQLite calls version-valid-for; the page count in the
+ * header is valid only if this number equals the change counter */
 #define VALID_FOR 92
 /* offset in the header at which the fields about the list of unused pages begin */
 #define FREE_LIST 32
@@ -230,8 +230,8 @@ static bool import_message_for_repair(void *ctx, const struct query_message *sto
 
 /* Reads the messages of a session in ranges of numbers. If a range cannot be read, reads smaller
  * ranges, down to a single number. After each range that can be read, the next range is larger,
- * because up to 2^36 unused numbers may follow. If a single number cannot be read, skips it. Each
- * further failure skips twice as many numbers. */
+ * because up to 2^36 unused numbers may follow. If a single number cannot be read, skips it. If the
+ * next attempts fail as well, skips 2, 4, 8, … numbers. */
 static void repair_read_messages(struct repair *p, int64_t id)
 {
     int64_t from = 1, span = INT64_MAX, step = 1, last = 0, t_us;

@@ -144,7 +144,7 @@ static bool is_continuation_of_call(const struct export *x, const struct exporte
     return first != NULL && first->selected;
 }
 
-/* Calls on_hop for each request that continues the call. */
+/* Reads each request that continues the call, and passes it to on_hop. */
 static void for_each_continuation(struct export *x, const struct exported_call *c,
                                   query_message_fn on_hop, void *ctx)
 {

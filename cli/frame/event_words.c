@@ -4,9 +4,10 @@
 #include "wire/json/scan.h"
 #include "wire/json/text.h"
 
-/* Rows are tried in order. A row applies if its kind matches, its member (if not NULL) has its
- * value, and the detail has all members that its words insert. `{seq}` inserts a member; a member
- * that ends in _ms is inserted as a duration. */
+/* The words for an event. Rows are tried in order, and the first row that applies is used. A row
+ * applies if `kind` is the kind of the event, if `member` (unless it is NULL) has the value `value`
+ * in the detail of the event, and if the detail has all members that `words` inserts. `{seq}`
+ * inserts the member seq; a member that ends in _ms is inserted as a duration. */
 static const struct {
     const char *kind, *member, *value; /* if `member` is NULL, no value is compared */
     const char *words;

@@ -17,8 +17,9 @@ struct group_line {
     struct tally_group g;
     int64_t p50_us, p95_us, p99_us, max_us, bytes;
     int64_t result_tokens; /* tokens of all requests' results; -1: unknown */
-    /* number of operations, time that they spent in the server, and time that they waited for a
-     * person; counted for operations even if `g` counts requests */
+    /* operations: number of operations; server_us: time that they spent in the server; person_us:
+     * time that they waited for a person. All three are about operations even if `g` counts
+     * requests. */
     int64_t operations, server_us, person_us;
     bool utf8; /* the terminal displays UTF-8 */
 };

@@ -176,7 +176,8 @@ static size_t add_cell(struct out *o, enum out_style style, struct slice text, s
     size_t max = o->columns == OUT_UNLIMITED ? OUT_UNLIMITED : width;
     struct slice head = text;
     if (text.p != NULL && max < SIZE_MAX / 16)
-        head = text_prefix(text, 8 * max + 64); /* longer text never fits into the cell */
+        /* the bytes after these are never shown in the cell */
+        head = text_prefix(text, 8 * max + 64);
     struct slice v = out_make_visible(o, head);
     size_t taken;
     size_t n = out_fit_text(v, max, &taken);

@@ -56,9 +56,9 @@ void out_add_fixed_cell(struct out *o, enum out_style style, struct slice text, 
 /* Adds text like out_add_fixed_cell(), but without padding. Returns the number of columns that were
  * printed. */
 size_t out_add_fitting_text(struct out *o, enum out_style style, struct slice text, size_t width);
-/* Ends the current line. Its end consists of sentences: the bytes of o->b from offset `from` on,
- * without styles, which begin at column `indent`. On a terminal they are wrapped between words, and
- * each further line begins at the same column. */
+/* Ends the current line, whose last part is text that may be wrapped: the bytes of o->b from offset
+ * `from` on. This text has no styles, and begins at column `indent`. On a terminal it is wrapped
+ * between words, and each further line also begins at column `indent`. */
 void out_fill_line(struct out *o, size_t from, size_t indent);
 /* Prints each line of the text as a paragraph, which is wrapped as in out_fill_line(). */
 void out_print_paragraphs(struct out *o, size_t indent, struct slice text);

@@ -15,7 +15,7 @@
 #include "cli/frame/session_line.h"
 
 /* The next three functions add the members of an object. */
-/* Adds all members except the body. */
+/* Adds all members of a message, except its body. */
 void record_json_add_message_members(struct json_out *j, const struct query_session *s,
                                      const struct query_message *m);
 void record_json_add_event_members(struct json_out *j, const struct query_session *s,

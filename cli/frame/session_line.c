@@ -88,10 +88,10 @@ static const struct show_column columns[] = {
     {SHOW(failed_requests, NUMBER, NOT_NULL), .table = {"ERRORS", 12, 0}, .when = REQUESTS, .style = OUT_RED},
     {SHOW(v.lasted_us, TOOK, NOT_NULL), .table = {"LASTED", 10, 2}},
     {SHOW(s.cwd, TEXT, NO_TEXT), .table = {"DIRECTORY", 48, 6}},
-    /* room for `client-closed 143, tools changed` */
+    /* 32 columns have room for `client-closed 143, tools changed` */
     {SHOW(s.end_reason, TEXT, NO_TEXT), .table = {"ENDED", 56, -32},
      .when = ONE, .text = append_session_end, .style_of = choose_session_end_style},
-    /* room for `client-closed 143` */
+    /* 17 columns have room for `client-closed 143` */
     {SHOW(s.end_reason, TEXT, NO_TEXT), .table = {"ENDED", 56, -17},
      .when = SEVERAL, .text = append_session_end, .style_of = choose_session_end_style},
 };

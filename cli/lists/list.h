@@ -17,14 +17,14 @@ struct list_reading {
     /* called for each row; returns false to end the reading */
     bool (*row)(void *ctx, const void *row);
     void *ctx;
-    /* The next three members are what the command's options select; NULL, false and 0 if the
-     * command has no such options. */
+    /* The next three members come from the options of the command. They are NULL, false and 0 if
+     * the command has no such options. */
     const struct filter *filter;
-    bool sent;                 /* sessions that `send` made are included */
+    bool sent;                 /* true: sessions that `send` made are included */
     int64_t limit;             /* maximum number of rows; 0: all */
     const char *none;          /* the text for an empty list; NULL: the text of `struct list` */
     bool older;                /* result: the vault has more rows than the limit */
-    bool watched;              /* set by `ui`, which reads the list repeatedly */
+    bool watched;              /* true: the list is read by `ui`, which reads it repeatedly */
     const void *const *before; /* rows of the previous reading, if `watched` is true */
     size_t before_n;
     struct buf error, note; /* owned; note: additional information for the user */

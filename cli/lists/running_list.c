@@ -33,11 +33,11 @@ struct server {
     int64_t unstored_bytes, rss_bytes, recorder_rss_bytes, both_rss_bytes, server_rss_bytes;
     /* For `ui` only: each reading updates the following members with the events and calls since the
      * previous reading. */
-    /* state of the server, such as "running", as the newest event about the state implies;
-     * "starting" before the first such event */
+    /* state of the server, such as "running", which the newest event about the state implies;
+     * "starting": there was no such event yet */
     struct slice state;
     int64_t event, restarts; /* event: id of the last event that was read */
-    int64_t open_from;       /* all calls with a lower seq than this have ended */
+    int64_t open_from;       /* all calls with a lower seq than open_from have ended */
     int64_t calls, failed;   /* numbers of calls and failed calls in the last RECENT_MINUTES */
 };
 

@@ -444,7 +444,8 @@ int suggest_tool_rule(struct query *q, const struct settings *s, const char *ser
         /* cannot happen, because the value was checked when the options were read */
         return EXIT_USAGE;
     struct count c = {.by = COUNT_TOOL, .filter = FILTER_ANY, .requests = true};
-    /* a name with glob characters is compared later, in count_session_for_suggestion() */
+    /* The filter would read a name with glob characters as a glob. So the filter has no such name.
+     * count_session_for_suggestion() and find_used_tools() compare the name in any case. */
     c.filter.server = filter_is_glob(server) ? NULL : server;
     c.filter.since_us = since_us;
     int st =

@@ -130,14 +130,15 @@ static void append_json_without_blobs(struct buf *b, struct slice json)
             buf_printf(b, "[base64 of %zu bytes: pass a pointer to this string to read it]", size);
             done = i;
         }
-        name = text; /* the string is the name of a member if a value follows the string */
+        name = text; /* if this string is the name of a member, the next string may be its value */
     }
     buf_slice_add(b, (struct slice){json.p + done, json.n - done});
 }
 
 /* ---- the bytes from the offset on ---- */
 
-/* Sets *ret to the whole value, which is borrowed, or is stored in `own`. */
+/* Sets *ret to the whole text of the value that v->pointer names; the text is stored in `own`. If
+ * `body` is not JSON, sets *ret to `body` itself. */
 static int body_find_value(struct tool_call *c, const struct body_view *v, struct slice body,
                            struct buf *own, struct slice *ret, const char **ret_type)
 {
@@ -202,7 +203,9 @@ static int add_bytes_at_offset(struct tool_call *c, const struct body_view *v, s
     json_out_str(&c->j, "type", type);
     json_out_int(&c->j, "offset", v->offset);
     json_out_uint(&c->j, "length", whole.n);
-    c->j.max_text = 0; /* the text is already cut and escaped */
+    /* 0: json_out_text() only quotes `plain` as JSON, because body_cut_part_at_offset() has already
+     * cut the text and escaped its special characters */
+    c->j.max_text = 0;
     json_out_text(&c->j, "text", buf_slice(&plain));
     c->j.max_text = SHOWN_MAX;
     buf_slice_add(&c->text, buf_slice(&lines));

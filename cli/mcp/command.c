@@ -74,7 +74,7 @@ static bool wait_for_writable_stdout(void)
             return true;
         if (n > 0 && p[0].revents != 0)
             return false;
-        /* waits here, because poll() returns at once with POLLHUP while stdin is closed */
+        /* stdin is closed: poll() returns at once with POLLHUP, so the wait is here */
         if (n > 0 && p[1].revents != 0) {
             (void)poll(NULL, 0, 100);
             left_ms -= 100;

@@ -24,7 +24,7 @@ static const char instructions[] =
 struct reply {
     struct json_out j;
     const struct rpc *m;
-    enum revision revision; /* the revision of the request */
+    enum revision revision; /* the revision of MCP to which the request belongs */
 };
 
 /* ---- answers ---- */
@@ -354,7 +354,8 @@ static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct bu
         else
             answer_message(s, &m, answer);
         if (answer->n == before + 1)
-            answer->n = before; /* the message has no answer: removes the bracket or comma */
+            /* no answer was added: removes the bracket or comma that was added for it */
+            answer->n = before;
     }
     if (answer->n > from)
         buf_addc(answer, ']');

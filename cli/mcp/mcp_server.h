@@ -27,7 +27,8 @@ struct mcp_server {
     void *ctx;
 
     struct toolbox toolbox;
-    /* the negotiated revision; before `initialize`, the newest revision that has `initialize` */
+    /* the revision that `initialize` has selected; until then, the newest revision that has
+     * `initialize` */
     enum revision revision;
     struct json_value id; /* the id of the current request */
 };

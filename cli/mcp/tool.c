@@ -10,7 +10,8 @@ struct json_value tool_get_argument(const struct tool_call *c, const char *name)
     return c->arguments.type == JSON_OBJECT ? json_get(c->arguments, name) : (struct json_value){0};
 }
 
-/* tool_open() has reserved room for all arguments in c->values, so the texts never move. */
+/* tool_open() has reserved room in c->values for all arguments. So the texts in c->values never
+ * move. */
 const char *tool_get_text_argument(struct tool_call *c, const char *name)
 {
     struct json_value v = tool_get_argument(c, name);
@@ -90,7 +91,8 @@ int tool_open(struct tool_call *c)
         buf_adds(&c->error, "the arguments have more than 16 KiB");
         return MI_EINVAL;
     }
-    if (!buf_reserve(&c->values, 2 * n + 1)) /* room to unescape each text at most twice */
+    /* enough room if the text of each argument is unescaped at most twice */
+    if (!buf_reserve(&c->values, 2 * n + 1))
         return MI_ENOMEM;
     c->late_us = clock_mono_us() + TOOL_PATIENCE_US;
     c->j = json_out_to(&c->json);

@@ -42,7 +42,8 @@ struct tool_call {
     struct buf json, text; /* owned; the result as JSON (structuredContent) and as text */
     struct json_out j;     /* writes the members of the result into `json` */
     struct buf error;      /* owned; holds a sentence after MI_EINVAL */
-    int64_t late_us;       /* time on the monotonic clock at which TOOL_PATIENCE_US is over */
+    /* time on the monotonic clock; after it, rows_should_end_page() ends a page that is not full */
+    int64_t late_us;
 };
 
 typedef int (*tool_fn)(struct tool_call *c);

@@ -14,8 +14,8 @@ static int cost_add_tools(struct rows *r, const struct cost_server *s)
         return st;
     bool more = true;
     for (size_t i = (size_t)r->first.n; more && i < s->tool_n; i++)
-        /* the position of a row is session 1 and number `i`, because the row does not belong to one
-         * session */
+        /* A cursor needs a session and a number. A row of this list does not belong to one session,
+         * so it gets session 1 and its index `i`. */
         more = rows_add_row(r, 1, (int64_t)i, &cost_tools, &l[i]);
     free(l);
     return 0;

@@ -164,7 +164,8 @@ static int compare_rows(struct comparing *x)
             (c->filter.failed && !result_has_failed_call(x->result)) ||
             (c->filter.slow_us > 0 && !result_has_slow_call(x->result, c->filter.slow_us)))
             continue;
-        /* the position of the row is session 1 and the row's number `i`, which is not a seq */
+        /* A cursor needs a session and a number. A row of a comparison has no session of its own,
+         * so it gets session 1 and its index `i`, which is not a seq. */
         if (rows_begin_row(&x->rows, 1, i)) {
             diff_json_add_row(&c->j, x->result, ROW_BYTES);
             if (x->result->params.n > 0)

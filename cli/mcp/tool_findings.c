@@ -7,7 +7,7 @@
 
 struct listing {
     struct rows rows;
-    struct check_report options; /* only the members of_client and of_server are used */
+    struct check_report options; /* of this struct, only of_client and of_server are used */
     enum severity lowest;
     int64_t checked; /* the number of sessions whose findings were read */
     int status;

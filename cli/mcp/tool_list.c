@@ -6,7 +6,7 @@
 
 struct paging {
     struct rows rows;
-    int64_t i; /* the number of the next row */
+    int64_t i; /* index of the row that the list passes next */
 };
 
 static bool mcp_list_on_row(void *ctx, const void *row)

@@ -38,12 +38,13 @@ struct rows {
     struct rows_place first; /* position at which this page begins; session 0: the first row */
     struct rows_place next;  /* position at which the next page begins; session 0: no next page */
     struct rows_place row;   /* position of the current row */
-    struct json_out mark;    /* state of c->j before the current row, to remove the row */
-    size_t json_n, text_n;   /* lengths of the JSON and of the text before the current row */
+    struct json_out mark; /* state of c->j before the current row; restored if the row is removed */
+    size_t json_n, text_n; /* lengths of c->json and c->text before the current row */
     /* time on the monotonic clock at which the rows after the page are no longer counted; 0: the
      * page is not full */
     int64_t count_until_us;
-    bool worked;  /* rows_should_end_page() was called */
+    /* rows_should_end_page() was called: from now on, it ends a page that takes too long */
+    bool worked;
     bool skipped; /* the current row is after this page, so it is only counted */
     bool stopped; /* the reading ended before the last row, so there may be more rows */
 };
@@ -65,8 +66,8 @@ MI_MUST bool rows_add_row(struct rows *r, int64_t session, int64_t n, const stru
  * here, because it has taken too long or the client has cancelled the call. The first call for a
  * page never returns true because of the time. */
 MI_MUST bool rows_should_end_page(struct rows *r, int64_t session, int64_t n);
-/* For a list that did not pass all its rows: sets the number of rows, including those on the pages
- * before. If `all` is false, the number is only a lower limit. */
+/* For a caller that has not passed all rows of its list: sets the number of rows of the whole list,
+ * including the rows on earlier pages. If `all` is false, the number is only a lower limit. */
 void rows_set_total(struct rows *r, int64_t total, bool all);
 /* Ends the array, and adds which rows the page has, and how many rows the list has. `none`: the
  * text for an empty list. */

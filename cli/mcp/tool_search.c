@@ -7,8 +7,8 @@
 #include "cli/look/search/search_match.h"
 
 #define MATCHES 10 /* rows of a page if the argument `limit` is missing */
-#define BEFORE 100 /* bytes of context shown before a match; AFTER: bytes shown after the match */
-#define AFTER 200
+#define BEFORE 100 /* bytes of context shown before a match */
+#define AFTER 200  /* bytes of context shown after a match */
 
 /* Adds a line such as: session 7 seq 12 2026-01-31T23:59:59.000Z "files" result of "tools/call"
  * "read_file", ok: "… not found …" */

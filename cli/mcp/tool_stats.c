@@ -28,8 +28,8 @@ int answer_stats(struct tool_call *c)
     struct show_list list = group_line_get_columns(&x);
     bool more = st == 0;
     for (size_t i = (size_t)r.first.n; more && i < x.tally.n; i++)
-        /* the position of a row is session 1 and number `i`, because the row does not belong to one
-         * session */
+        /* A cursor needs a session and a number. A row of this list does not belong to one session,
+         * so it gets session 1 and its index `i`. */
         more = rows_add_row(&r, 1, (int64_t)i, &list, &l[i]);
     free(l);
     rows_close(&r, x.left_out ? "No matching call, except in imported sessions (pass `imported`), "

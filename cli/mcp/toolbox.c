@@ -71,7 +71,8 @@ int toolbox_open(struct toolbox *t)
     for (size_t i = 0; lists[i] != NULL && t->text.n > 0; i++) {
         if (lists[i]->name == NULL)
             continue;
-        t->text.p[t->text.n - 1] = ','; /* the comma replaces the closing bracket of the array */
+        /* a comma replaces the closing bracket of the array, so that another element can follow */
+        t->text.p[t->text.n - 1] = ',';
         toolbox_add_list(&t->text, lists[i]);
         buf_addc(&t->text, ']');
     }

@@ -54,7 +54,7 @@ struct answer {
 struct update {
     struct answer *answers; /* the new answers, sorted by seq, ascending; owned */
     size_t n, cap;
-    size_t next;     /* index of the first answer that is not written yet */
+    size_t next;     /* index in `answers` of the first answer that is not written yet */
     struct buf text; /* owned; the texts of the answers */
     struct cassette_writer *w;
     int status; /* the error of a callback; 0: none */

@@ -15,10 +15,9 @@
 #define CLI_VALUE_MAX ((size_t)16 << 20) /* maximum size of a value in bytes */
 
 struct cli_value {
-    /* name of an argument, or a JSON Pointer; borrowed from the caller or from the
-     * member `place` */
+    /* name of an argument, or a JSON Pointer; part of the caller's text, or the text of `place` */
     struct slice name;
-    /* owned; JSON Pointer of a secret that the user typed; empty: the value is not such a secret */
+    /* owned; if the value is a secret that the user typed: its JSON Pointer; otherwise empty */
     struct buf place;
     bool is_json;     /* true: the value is JSON; false: UTF-8 text */
     struct buf value; /* owned */

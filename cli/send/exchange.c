@@ -99,9 +99,9 @@ static int fail_unknown_argument(struct json_value schema, struct slice name)
         if (n.best != before) {
             buf_clear(&near);
             text_append_visible(&near, buf_slice(&key));
-            /* n.best points into `key`, which the next name overwrites. n.best is replaced, so that
-             * a closer name changes it even if `key` has the same address. Only n.distance decides
-             * which name is closer. */
+            /* n.best points into `key`, which the next name overwrites. So n.best is replaced: even
+             * if `key` keeps its address, n.best changes when a later name is closer. Only
+             * n.distance decides which name is closer. */
             n.best = "";
         }
     }

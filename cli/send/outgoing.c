@@ -25,7 +25,8 @@ void outgoing_close(struct outgoing *r)
  * for the target. */
 static const struct {
     const char *method, *member;
-    /* needed: the target must be given; arguments: other words set members of `arguments` */
+    /* needed: the target must be given. arguments: true: the other words set members of
+     * `arguments`; false: they set members of params. */
     bool needed, arguments;
 } targets[] = {
     {"tools/call", "name", true, true},

@@ -181,7 +181,7 @@ int peer_perform_handshake(struct peer *p, uint32_t before, enum revision revisi
     if (st < 0 || *ret != PEER_REFUSED || revision != REV_COUNT ||
         rpc_is_interposer_error(ret_answer))
         return st;
-    /* a copy, because the next answer overwrites the text */
+    /* copies the text of the refusal, because the next answer overwrites it */
     buf_slice_add(&refusal, ret_answer->text);
     st = try_modern_revision(p);
     if (st == 0 && p->meta.n > 0) {

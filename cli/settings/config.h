@@ -47,12 +47,12 @@ struct settings {
     size_t servers_n, servers_cap;
     const char *ship_url; /* borrowed; the target in section [ship]; NULL: not set */
     bool ship_minimal;    /* [ship] has `level = minimal`; no option can loosen this */
-    /* borrowed, ended by NULL: if the command takes the command line of a server (server_command),
-     * that part of argv; otherwise the same array as `gathered` */
+    /* borrowed, ended by NULL. If the command takes the command line of a server (server_command),
+     * `operands` points to that part of argv. Otherwise it is equal to `gathered`. */
     char **operands;
     int operands_n;
-    char **gathered;      /* owned; the arguments that are not options */
-    struct buf file;      /* owned; the text of the file, to which values point */
+    char **gathered; /* owned; the arguments that are not options; NULL if server_command is true */
+    struct buf file; /* owned; the text of the file, to which values point */
     struct redact *rules; /* owned; the rules of [redact] while the file is being read */
 };
 

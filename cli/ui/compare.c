@@ -20,11 +20,13 @@ struct compare {
     struct diff *diff;            /* owned */
     struct result result;         /* owned */
     struct result_counts counts;
-    uint32_t *row;       /* owned; indexes of the rows that differ */
-    size_t n, rows;      /* n: number of rows that differ (in `row`); rows: number of all rows */
-    uint32_t looked;     /* number of rows that were compared */
-    bool aligned, whole; /* aligned: all rows are known; whole: all rows were compared */
-    bool every;          /* true: shows all rows; false: only rows that differ */
+    uint32_t *row;   /* owned; indexes of the rows that differ */
+    size_t n, rows;  /* n: number of indexes in `row`; rows: number of all rows */
+    uint32_t looked; /* number of rows that were compared */
+    /* aligned: the calls of both recordings are aligned, so all rows are known; whole: all rows
+     * were compared */
+    bool aligned, whole;
+    bool every; /* true: shows all rows; false: only rows that differ */
     struct cursor cursor;
     size_t at; /* index of the selected row, among the shown rows */
     /* ids of the two sessions in the vault u->q; 0: the session is in another vault or a file */

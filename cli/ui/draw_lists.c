@@ -244,9 +244,9 @@ static void draw_leading_cells(struct ui *u, const struct columns *c, const stru
         cells_add_blanks(&u->cells, 1);
 }
 
-/* Writes the cells of a call. Only the left part of the line may be cut: while it is written,
- * u->cells is as wide as that part, then as wide as the line. A failed call shows its error instead
- * of its arguments. */
+/* Writes the cells of a call. If the line is too long, only its left part is cut: u->cells is as
+ * wide as the left part until that part is written, then as wide as the line. A failed call shows
+ * its error instead of its arguments. */
 static int draw_call_cells(struct ui *u, const struct area *a, const struct columns *c,
                            const struct listed *row)
 {

@@ -27,7 +27,7 @@ static bool feed_accepts_session(void *ctx, const struct query_session *s)
 
 /* ---- the list ---- */
 
-/* A part of the list: the messages that one step reads. */
+/* A part of the list of messages: those messages that one step reads. */
 struct part {
     struct ui *u;
     enum listing_end end;
@@ -137,9 +137,10 @@ static int64_t feed_get_messages_per_step(const struct ui *u)
     return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
 }
 
-/* Reads the messages from..to; older messages are read backwards, from `to` to `from`. Sets p->seq
- * to the last message that was read. If time runs out, the messages that come after p->seq in the
- * order of reading are not read. */
+/* Reads the messages from..to: newer messages forwards, older messages backwards from `to` to
+ * `from`. Sets p->seq to the message at which reading ended: the end of the range (`to`, or `from`
+ * for older messages) or, if time ran out, the message that was read last. In that case the rest of
+ * the range is not read. */
 static int feed_read_messages(struct part *p, int64_t from, int64_t to)
 {
     struct ui *u = p->u;
@@ -298,7 +299,8 @@ static int feed_reload_all_lists(struct ui *u)
     narrowing_close(u);
     sessions_open(&u->sessions, u->q, feed_accepts_session, u);
     u->sessions.requests = u->requests;
-    if (matches && u->narrowed) /* added first, so that the chosen session is searched first */
+    /* adds the chosen session before all others, so that it is searched first */
+    if (matches && u->narrowed)
         narrowing_add_session(u, id);
     int st = sessions_read_older_rows(&u->sessions, u->q);
     while (st == 0 && !u->sessions.complete && id != 0 &&
@@ -392,9 +394,9 @@ int feed_read_step(struct ui *u, bool *ret_more)
         st = feed_read_older_messages(u);
         u->stale = true;
     }
-    /* If the filter is about messages (u->narrowed), this step reads sessions even while messages
-     * of the chosen session are left to read: if that session has no match, another session must
-     * be chosen soon. */
+    /* If the filter is about messages (u->narrowed), sessions are read even if messages of the
+     * chosen session are left to read. If the chosen session has no match, another session must be
+     * chosen soon. */
     if (feed_list_is_complete(u) || u->narrowed)
         do
             st = st == 0 && feed_must_read_sessions(u) ? feed_read_more_sessions(u) : st;

@@ -59,7 +59,7 @@ int process_read(pid_t pid, struct process *ret)
     if (pid <= 0 || read_small_file(path, text, sizeof text) <= 0)
         return MI_ENOENT;
     const char *at = parse_process_name(text, &p);
-    /* the index is the number of the field in proc(5); the state has number 3 */
+    /* the index of `field` is the number of a field in proc(5), where the state is field 3 */
     long long field[25] = {0};
     if (at == NULL || at[0] != ' ')
         return MI_ENOENT;

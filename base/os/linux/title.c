@@ -14,8 +14,8 @@ static size_t area_n;
  * it. */
 __attribute__((used)) static char **copies;
 
-/* Returns the number of strings in `v`. If a string of `v` begins at *end, moves *end to the byte
- * after its NUL; tests this for one string after the other. */
+/* Returns the number of strings in `v`. For one string after the other: if it begins at *end, moves
+ * *end to the byte after its NUL. */
 static size_t count_adjacent_strings(char **v, char **end)
 {
     size_t n = 0;

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ROUNDS_MAX 2    /* number of pages read of each session before looking for new sessions */
+/* maximum number of pages of each session that are read before new sessions are looked for */
+#define ROUNDS_MAX 2
 #define REFRESH_MS 1000 /* pause between two refreshes of the line with the open calls */
 #define STORE_MS 2000   /* pause between two reads of a store, which does not report changes */
 #define STORE_NEW 64 /* number of newest sessions of a store that are searched for new sessions */
@@ -54,8 +55,9 @@ struct tail {
     /* true: some running sessions are not followed, and a warning about this was printed */
     bool said_left_out;
     const struct followed_session *of; /* the session being read */
-    int64_t newest;                    /* a session with a higher id than this is new */
-    int64_t seen;                      /* highest session id that was found; the next `newest` */
+    int64_t newest;                    /* a session is new if its id is higher than this */
+    /* highest session id that was found; becomes `newest` after each search for new sessions */
+    int64_t seen;
     int64_t version;
     int status;
 };

@@ -35,7 +35,8 @@ struct tail_operations {
 struct tail_page {
     struct query *q; /* borrowed */
     bool json;
-    /* set by the caller: the open calls are shown; the terminal must be able to erase a line */
+    /* set by the caller; true: the open calls are shown, which needs a terminal that can erase a
+     * line */
     bool shows_open;
     bool open_shown; /* the last line lists the open calls */
     struct out out;

@@ -35,7 +35,7 @@ struct watch {
 
 enum watch_result {
     WATCH_LOOK,  /* the vault may have changed, or max_ms have passed */
-    WATCH_INPUT, /* there is input, or the alarm is set */
+    WATCH_INPUT, /* there is input, or *watch.alarm is not 0 */
     WATCH_END,   /* a signal arrived, or the other end of the output or the input was closed */
 };
 

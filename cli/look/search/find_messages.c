@@ -51,8 +51,8 @@ struct finder {
     /* seqs of the messages of a session that may contain the words, in ascending order */
     struct seq_list candidates;
     const struct session_row *session; /* session whose messages are being read */
-    /* for showing the progress: when indexing began, when the progress was shown last, number of
-     * indexed messages */
+    /* For showing the progress. index_began_us: when indexing began; shown_us: when the progress
+     * was shown last; indexed: number of indexed messages. */
     int64_t index_began_us, shown_us, indexed;
 };
 
@@ -238,7 +238,8 @@ struct group {
     struct finder *f;
     const struct session_row *row; /* newest first */
     size_t n;
-    size_t at; /* index of the session of f->candidates; n: none */
+    /* index in `row` of the session whose messages f->candidates has; equal to `n`: no session */
+    size_t at;
 };
 
 /* Reads the candidates that the index has found in the current session, and passes those that match
@@ -275,7 +276,8 @@ static bool finder_on_indexed_message(void *ctx, int64_t session, int64_t seq)
         return finder_should_continue(f);
     if (f->question->narrowed || f->question->all_exact)
         return finder_add_seq(f, &f->candidates, seq);
-    /* Read the message now, not later with other candidates: a few matches may be enough. */
+    /* Reads this message at once, instead of collecting candidates first: the search may end after
+     * a few matches. */
     finder_report_if_match(f, &g->row[g->at], seq);
     return finder_should_continue(f);
 }
@@ -315,7 +317,8 @@ static void finder_search_group(struct finder *f)
         return;
     int64_t left = f->left;
     int st = search_with_index(f, row, n);
-    /* after a match do not read all messages, because that would find the same match again */
+    /* If the index fails after a match was found, the messages are not read without the index,
+     * because the same match would be found again. */
     if (st != MI_EIO || f->left != left) {
         finder_set_status(f, st);
         return;

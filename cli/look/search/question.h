@@ -35,8 +35,10 @@ struct question {
     /* borrowed; values that the fields must have; NULL: any value */
     const char *field[QUESTION_FIELDS];
     struct search_terms terms; /* owned */
-    bool narrowed;             /* the question asks for a message field, or has no search text */
-    bool all_exact;            /* every term is searched byte for byte */
+    /* the question has a field of messages or no search text, or `filter` has a condition on tool,
+     * method, failures or duration */
+    bool narrowed;
+    bool all_exact; /* every term is searched byte for byte */
     /* The search covers the session newest_session up to the message newest_seq, and all older
      * sessions completely. newest_session is 0 if there is no limit. */
     int64_t newest_session, newest_seq;

@@ -152,7 +152,8 @@ void timeline_measure_columns(struct timeline *t, const struct query_message *m)
         w->id = id > w->id ? id : w->id;
     }
     if (w->of_many)
-        /* Keep the level, because lines with the columns of this level were already printed. */
+        /* The layout keeps its level, because lines with the columns of this level were already
+         * printed. */
         layout_set_columns(&t->layout, w, t->layout.level);
     else
         layout_choose_level(&t->layout, w);

@@ -33,9 +33,10 @@ struct layout_widths {
     /* method: width of the widest METHOD; short_method: width of the widest METHOD with
      * LAYOUT_SHORT_NAMES */
     size_t method, short_method;
-    unsigned measured; /* number of METHODs that were measured; 0: only the widest is known */
-    /* number of METHODs of each width; by_width[1] is for LAYOUT_SHORT_NAMES. The last element
-     * counts all wider METHODs. */
+    /* number of METHODs that were measured; 0: only the widest METHOD is known */
+    unsigned measured;
+    /* by_width[0][n]: number of METHODs that are n columns wide; by_width[1][n]: the same with
+     * LAYOUT_SHORT_NAMES. The last element also counts all wider METHODs. */
     unsigned by_width[2][LAYOUT_METHOD_MAX + 1];
 };
 
@@ -51,9 +52,11 @@ struct layout {
 
 /* Counts the METHOD of one message. method, short_method: its widths in columns. */
 void layout_add_method(struct layout_widths *w, size_t method, size_t short_method);
-/* Chooses the first level that leaves enough columns for the content. */
+/* Sets *l to the columns of the first level that leaves enough columns for the content. If no level
+ * does, sets *l to those of LAYOUT_PACKED. */
 void layout_choose_level(struct layout *l, const struct layout_widths *w);
-/* Sets the columns of this level. METHOD is narrowed to leave columns for the content. */
+/* Sets *l to the columns of this level. Unless the level is LAYOUT_PACKED, METHOD is narrowed to
+ * leave columns for the content. */
 void layout_set_columns(struct layout *l, const struct layout_widths *w, enum layout_level level);
 /* Returns the columns and gaps before WHAT. */
 size_t layout_count_leading_columns(const struct layout *l, const struct layout_widths *w);

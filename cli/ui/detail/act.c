@@ -86,7 +86,7 @@ static size_t find_needle_in_part(const struct detail *d, const struct part *p, 
 {
     if (!p->has_view) {
         size_t n = p->rows.n, i = forward ? at : size_min(at, n) - 1;
-        for (; i < n; forward ? i++ : i--) /* `i` below 0 becomes SIZE_MAX, which ends the loop */
+        for (; i < n; forward ? i++ : i--) /* after 0, `i` becomes SIZE_MAX, which ends the loop */
             if (find_next_match(head_get_row_text(&p->rows, i), 0, buf_slice(&d->needle)) !=
                 FIND_NONE)
                 return i;
@@ -222,8 +222,8 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
         return st < 0 ? st : MI_ENOENT;
     find_search_start(d, from, forward, &part, &at);
     ret->wrapped = false;
-    /* The part in which the search begins is searched twice, because the first time only the text
-     * on one side of `at` is searched. */
+    /* The loop searches the first part twice: at first only the text on one side of `at`, in its
+     * last round the whole part. */
     for (size_t tried = 0; tried <= d->n; tried++) {
         size_t found = find_needle_in_part(d, &d->part[part], at, forward);
         if (found != FIND_NONE)

@@ -20,8 +20,8 @@ enum pair_mark {
 };
 
 struct pair_row {
-    /* line number in each view, or NO_LINE; in a row PAIR_GAP, line[0] is the number of hidden
-     * rows */
+    /* line[0] and line[1]: number of the row's line in the left and in the right view; NO_LINE: the
+     * row has no line on that side. In a row PAIR_GAP, line[0] is the number of hidden rows. */
     uint32_t line[2];
     uint8_t mark, section;
 };
@@ -167,8 +167,8 @@ static void align_members(struct aligning *a, const uint32_t node[2], const uint
     for (uint32_t i = get_aligned_node(a, 0, node[0])->child; i != 0 && a->st == 0;
          i = get_aligned_node(a, 0, i)->next) {
         size_t k = find_member(a, &m, get_aligned_node(a, 0, i)->key, next);
-        /* the right object has no member with this name, or the member that was found is matched
-         * already, because the name is a duplicate */
+        /* Either the right object has no member with this name; or the name is a duplicate, and
+         * find_member() has returned a member that is matched already. */
         if (k == m.n || m.member[k].taken) {
             add_rows_of_removed_value(a, i, at);
         } else {
@@ -416,7 +416,7 @@ size_t pair_count_differences(const struct pair *p)
 size_t pair_find_next_difference(const struct pair *p, size_t row, bool forward)
 {
     for (size_t i = forward ? row + 1 : row - 1; i < p->shown_n; forward ? i++ : i--)
-        /* `i` below 0 becomes SIZE_MAX, which ends the loop */
+        /* after 0, `i` becomes SIZE_MAX, which ends the loop */
         if (row_begins_difference(p->shown, i))
             return i;
     return row;

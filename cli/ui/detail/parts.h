@@ -62,8 +62,8 @@ struct detail {
     /* owned; escaped_needle with \u escapes for characters beyond ASCII */
     struct buf ascii_needle;
     bool has_hit; /* true: hit_part and hit_at tell where the last match is */
-    /* hit_part: index of the part with the last match; hit_at: offset of the match in the part's
-     * view, or index of the row */
+    /* hit_part: index of the part with the last match. hit_at: if this part has a view, offset of
+     * the match in the view; otherwise index of the row with the match. */
     size_t hit_part, hit_at;
 };
 

@@ -14,7 +14,7 @@
  * value may be missing. */
 struct found {
     struct json_value v;
-    bool cut; /* the end of the value was not found */
+    bool cut; /* the searched beginning of the message does not contain the end of the value */
 };
 
 /* Returns at most the first DETAIL_TEXT_MAX bytes of an escaped string. Removes an escape or

@@ -119,7 +119,7 @@ static void view_move_within_string(struct view *v, struct view_place *p, size_t
         (in = view_find_unfolded_string(v, view_value_offset(v, p))) == NULL)
         return;
     size_t notes = view_count_notes(v, in->at);
-    /* p->below for line number `line`, if the unfolded string is long enough */
+    /* what p->below will be at line number `line`, if the unfolded string has so many lines */
     size_t want = line - (p->line - p->below);
     if (want <= notes)
         return;

@@ -36,8 +36,9 @@ struct view_place {
     size_t at;    /* offset in the text at which the line begins */
     size_t depth; /* number of objects and arrays that contain the line */
     size_t line;
-    /* 0: this place is a line of the text; otherwise the number, from 1, among the notes and the
-     * lines of the unfolded string below that line */
+    /* 0: this place is a line of the text itself. Otherwise this place is one of the lines that
+     * belong to that line: its notes, then the lines of its unfolded string. `below` is the number
+     * of this place among them, from 1. */
     size_t below;
 };
 
@@ -77,7 +78,8 @@ struct view {
     size_t inner_n, inner_cap;
     struct view_note *note; /* owned; sorted */
     size_t notes_n, notes_cap;
-    struct view_place *mark; /* owned; the index: remembered lines */
+    /* owned; the index of the view: remembered lines, the first line first */
+    struct view_place *mark;
     size_t marks_n, marks_cap;
     struct view_place last; /* the line that was found last */
     bool whole;             /* true: the whole text was read, so `lines` is known */
@@ -179,8 +181,8 @@ void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
 /* Returns the end of the value at `at`. A far end is cached. */
 size_t view_find_value_end(struct view *v, size_t at, size_t *ret_children);
 bool view_is_folded(const struct view *v, size_t at, size_t depth);
-/* These functions return the index of the first exception, unfolded string or note at or after
- * offset `at`. */
+/* Each function returns an index in one of the sorted lists of the view: the index of the first
+ * exception, unfolded string or note at or after offset `at`. */
 size_t view_find_first_exception(const struct view *v, size_t at);
 size_t view_find_first_unfolded_string(const struct view *v, size_t at);
 size_t view_find_first_value_note(const struct view *v, size_t at);

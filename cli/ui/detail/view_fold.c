@@ -166,7 +166,8 @@ int view_unfold_to_show_byte(struct view *v, size_t at)
         if (st < 0)
             return st;
     }
-    /* only the last unfolded string that begins before `at` can contain `at`: number i - 1 */
+    /* Only the last unfolded string that begins before `at` can contain `at`. That string has the
+     * index i - 1. */
     size_t i = view_find_first_unfolded_string(v, at);
     struct inner *in = i > 0 ? &v->inner[i - 1] : NULL;
     if (in == NULL || at >= token_find_end(v->text, in->at))

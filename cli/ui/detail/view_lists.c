@@ -1,5 +1,6 @@
-/* view_lists.c - sorted lists of a view: objects and arrays that are folded or unfolded by an
- * exception, unfolded strings, and notes. Also a cache of the ends of values. */
+/* view_lists.c - sorted lists of a view: exceptions (objects and arrays that are folded or unfolded
+ * against the rule of `folded_from`, see view.h), unfolded strings, and notes. Also a cache of the
+ * ends of values. */
 #include "cli/ui/detail/token.h"
 #include "cli/ui/detail/view.h"
 

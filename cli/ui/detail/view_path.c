@@ -73,7 +73,7 @@ void view_find_path_at_offset(const struct view *v, size_t at, struct view_path 
             ret->n++;
             struct view_level *l = get_innermost_level(ret);
             if (l != NULL)
-                /* index SIZE_MAX: the position is before the first element */
+                /* index SIZE_MAX: the path has entered no element or member of this level yet */
                 *l = (struct view_level){.at = i, .index = SIZE_MAX};
         } else if (at < end) {
             break;

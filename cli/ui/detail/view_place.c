@@ -14,7 +14,8 @@ static struct view_place view_find_place_at_offset(struct view *v, size_t at)
             p = v->mark[i - 1];
     for (struct view_place next = p; view_step_to_next_line(v, &next) && next.at <= at;)
         p = next;
-    if (p.below > 0) { /* p is a note or a line of an unfolded string, below the line of JSON */
+    /* p is a note or a line of an unfolded string: goes back to the line of JSON above it */
+    if (p.below > 0) {
         p.line -= p.below;
         p.below = 0;
     }
