@@ -54,7 +54,7 @@ MI_MUST int journal_file_create_unnamed(struct journal_file *f, const char *uid)
  * for the reader. Returns 0, MI_ENOENT (the file is missing or was just removed), MI_EFULL (another
  * description holds the lock) or MI_EIO. */
 MI_MUST int journal_file_open(struct journal_file *f, const char *uid);
-/* Opens the file that `of` has open once more, for the reader, even if the file no longer has a
+/* Opens once more, for the reader, the file that `of` has open, even if the file no longer has a
  * name. If of->fd is -1, opens the file by its name. `of` stays open. A process that inherited `of`
  * must close it; otherwise the writer's lock outlives the writer. */
 MI_MUST int journal_file_reopen(struct journal_file *f, const struct journal_file *of);

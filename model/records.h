@@ -162,7 +162,8 @@
 
 /* A finished request of the client, for the log directory. Only record/process/log_directory.c
  * writes these lines, and nothing in the program reads them; docs/vault.md describes their members,
- * and a test compares the two. */
+ * and a test compares the two. `result` is taken from the text of the first content block or, if
+ * that block has no text, from the JSON of the result. */
 #define INVOCATION_FIELDS(FIELD)                                                                                                \
     /*    name            type                              NULL */                                                             \
     FIELD(wall_us,        TIME,                             NOT_NULL) /* time of the end of the request */                      \
@@ -177,7 +178,7 @@
     FIELD(duration_us,    TOOK,                             NOT_NULL)                                                           \
     FIELD(request_bytes,  SIZE,                             NOT_NULL)                                                           \
     FIELD(response_bytes, SIZE,                             NOT_NULL)                                                           \
-    FIELD(result,         TEXT,                             NO_TEXT)  /* start of the result, <= INVOCATION_RESULT_MAX bytes */ \
+    FIELD(result,         TEXT,                             NO_TEXT)  /* start of that text, <= INVOCATION_RESULT_MAX bytes */  \
     FIELD(result_escaped, FLAG,                             NOT_NULL) /* `result` is from a JSON string: it must be unescaped */
 
 /* A problem that a person must solve. record/process/escalation_text.c writes its file from this

@@ -145,7 +145,7 @@ struct pair_view {
     size_t found; /* row index of the difference found last with the key n or N; SIZE_MAX: none */
 };
 
-#define PAIR_VIEW_ABOVE 2 /* number of rows shown above a difference that the key n or N found */
+#define PAIR_VIEW_ABOVE 2 /* number of rows shown above a difference or match that was found */
 
 /* Events of the chosen session, which are rows in the list of calls. */
 #define EVENTS_MAX 256

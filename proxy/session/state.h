@@ -146,7 +146,7 @@ struct traffic {
     /* pending requests: [ROW_C2S] those of the client, [ROW_S2C] those of the server */
     struct pending_table open[2];
     struct refused_request refused[REFUSED_MAX]; /* a ring buffer of refused requests */
-    size_t refused_next;                         /* index in `refused` for the next request */
+    size_t refused_next; /* counts refused requests; the next index is refused_next % REFUSED_MAX */
     uint64_t server_answers;    /* number of the current process's answers to requests with an id */
     struct timers timers;       /* deadlines of the client's requests */
     struct handshake handshake; /* the messages that are repeated to a new server process */

@@ -21,7 +21,8 @@ struct mcpfile_scan {
     size_t depth;   /* levels of the path, including those that are not stored */
     size_t nesting; /* number of open brackets */
     /* Offset of the innermost object that contains the position. TOML: offset of the innermost
-     * table in braces or, outside of braces, of the [[table]] of servers. 0: there is none. */
+     * table in braces or, outside of braces, of the [[table]] of servers. 0: there is none, or it
+     * begins the file. */
     size_t object;
     /* TOML: path of the last [[table]] of servers; empty if there was no such table */
     struct span list[MCPFILE_LEVELS];
