@@ -349,8 +349,8 @@ static int check_first_record(const struct bundle *b, const struct bundle_record
     return 0;
 }
 
-/* Reads the seq of a message into *seq, which has the seq of the previous message. Returns whether
- * the new seq is greater. */
+/* Before the call, *seq is the seq of the previous message. Sets *seq to the seq of this message.
+ * Returns whether it is greater than the previous one, and at most BUNDLE_SEQ_MAX. */
 static bool read_next_seq(struct slice field, int64_t *seq)
 {
     int64_t before = *seq;

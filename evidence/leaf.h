@@ -18,14 +18,15 @@ enum leaf_type { LEAF_BEGIN, LEAF_OPEN, LEAF_SEAL, LEAF_PRUNE, LEAF_REDACT, LEAF
 /* A leaf of the log. Members that a leaf of this type does not have are 0. */
 struct leaf {
     enum leaf_type type;
-    struct slice uid;     /* uid of the session; for LEAF_BEGIN uid of the vault */
-    int64_t at_us;        /* time of the leaf; not for LEAF_OPEN */
-    int64_t id;           /* LEAF_OPEN: id of the session; LEAF_BEGIN: the member `after` */
-    int64_t records;      /* LEAF_SEAL, LEAF_REDACT: number of records */
-    struct digest digest; /* LEAF_OPEN, LEAF_SEAL: the member `commitment`; LEAF_REDACT: `digest` */
-    struct digest root;   /* LEAF_SEAL: the member `root` */
-    struct slice end;     /* LEAF_SEAL: end_reason, without its quotes; {NULL, 0}: null */
-    /* LEAF_KEY: the members of the leaf with the same names as these, without quotes; {NULL, 0}:
+    struct slice uid; /* uid of the session; for LEAF_BEGIN uid of the vault */
+    int64_t at_us;    /* time of the leaf; not for LEAF_OPEN */
+    int64_t id;      /* LEAF_OPEN: id of the session; LEAF_BEGIN: `after` in the JSON of the leaf */
+    int64_t records; /* LEAF_SEAL, LEAF_REDACT: number of records */
+    /* LEAF_OPEN, LEAF_SEAL: `commitment` in the JSON of the leaf; LEAF_REDACT: `digest` in it */
+    struct digest digest;
+    struct digest root; /* LEAF_SEAL: `root` in the JSON of the leaf */
+    struct slice end;   /* LEAF_SEAL: end_reason, without its quotes; {NULL, 0}: null */
+    /* LEAF_KEY: `key`, `previous` and so on in the JSON of the leaf, without quotes; {NULL, 0}:
      * null */
     struct slice key, previous, signature, previous_signature;
 };

@@ -18,7 +18,7 @@
 
 #define NOTE_MAX ((size_t)1 << 20) /* bytes */
 #define NOTE_SIGNATURES 100
-/* beginning of an origin, before the name of the vault */
+/* prefix of the origin of a log; the name of the vault follows */
 #define CHECKPOINT_ORIGIN "mcp-interposer/"
 
 struct note {

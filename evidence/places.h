@@ -15,7 +15,7 @@
 
 struct places {
     uint64_t n;         /* records */
-    struct tree groups; /* tree over the complete groups */
+    struct tree groups; /* Merkle tree whose leaves are the complete groups */
     /* commitments of the n % PLACES_GROUP records after the last complete group */
     struct digest rest[PLACES_GROUP];
 };

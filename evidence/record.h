@@ -32,7 +32,7 @@ struct record {
 
 /* Begins the digest of a record. `kind` is the first field of the record. */
 void record_begin_digest(struct record *r, const struct salt *salt, const char *kind);
-void record_add_text(struct record *r, struct slice text); /* {NULL, 0} is hashed as NULL */
+void record_add_text(struct record *r, struct slice text); /* a text {NULL, 0} is hashed as NULL */
 /* Adds a long text in parts: first its length, then its bytes. */
 void record_add_length(struct record *r, uint64_t n);
 void record_add_bytes(struct record *r, struct slice part);

@@ -40,7 +40,7 @@ struct row {
     uint64_t batch_seq;
     findings findings;
     breaches rules;
-    /* Revision of an imported message if it differs from the session's; not in a journal. */
+    /* MCP revision of an imported message if the session has another revision; not in a journal */
     struct slice revision;
     /* false: the body has none of the members that link_read_from_message() reads (model/link.h) */
     bool may_link;

@@ -29,7 +29,7 @@ struct journal {
     uint64_t (*answer)(void *owner, const struct row *row, const struct invocation *x);
     /* Records an event. kind: static. detail: JSON or NULL; copied. */
     void (*event)(void *owner, const char *kind, const char *detail);
-    /* Adds rules to those that a recorded message violates. */
+    /* Records that the message `seq`, which was recorded earlier, also violates these rules. */
     void (*add_rules)(void *owner, uint64_t seq, breaches rules);
     /* Adds session metadata, and copies its texts. */
     void (*update)(void *owner, const struct session_update *u);

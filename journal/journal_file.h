@@ -54,9 +54,9 @@ MI_MUST int journal_file_create_unnamed(struct journal_file *f, const char *uid)
  * for the reader. Returns 0, MI_ENOENT (the file is missing or was just removed), MI_EFULL (another
  * description holds the lock) or MI_EIO. */
 MI_MUST int journal_file_open(struct journal_file *f, const char *uid);
-/* Opens the file of `of` again for the reader, even if the file no longer has a name. If of->fd is
- * -1, opens the file by its name. `of` stays open. A process that inherited `of` must close it;
- * otherwise the writer's lock outlives the writer. */
+/* Opens once more, for the reader, the file that `of` has open, even if the file no longer has a
+ * name. If of->fd is -1, opens the file by its name. `of` stays open. A process that inherited `of`
+ * must close it; otherwise the writer's lock outlives the writer. */
 MI_MUST int journal_file_reopen(struct journal_file *f, const struct journal_file *of);
 /* Returns whether the lock of `side` is held by an open file description other than that of `f`. */
 bool journal_file_is_locked(const struct journal_file *f, enum journal_side side);

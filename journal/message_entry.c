@@ -19,8 +19,8 @@ enum {
     NUMBERS
 };
 
-/* Texts of an entry. Texts that are missing are not stored; the positions of the others (struct
- * place) follow the numbers, in this order. */
+/* The texts of an entry. Missing texts are not stored. The positions of the other texts (struct
+ * place) follow the numbers, in the order of this list. */
 enum {
     T_RPC_ID,
     T_METHOD,

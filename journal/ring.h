@@ -111,7 +111,7 @@ struct ring {
     uint64_t end; /* end of the last record that was added, published or not */
     char *to;     /* address of the position `end`; it lies in `data` */
     /* Number of bytes from `to` to the end of the step of memory that contains `to`. The next
-     * record is written there if it fits. */
+     * record is written to these bytes if it fits into them. */
     uint64_t left;
     /* the memory of all positions before this one is free; a multiple of the step size */
     uint64_t freed;

@@ -107,8 +107,8 @@ static bool steps_find_first_free_run(const struct steps *s, size_t n, uint8_t s
     return false;
 }
 
-/* Finds the first n free steps in a row. If they are not before `next`, and the steps of `next` are
- * free, finds `next` instead. `state`: see steps_are_free(). */
+/* Finds the first n free steps in a row. If the steps of `next` are free, finds `next` instead,
+ * unless the n steps begin before `next`. `state`: see steps_are_free(). */
 static bool steps_find_free_run(const struct steps *s, struct step_run next, size_t n,
                                 uint8_t state, struct step_run *ret)
 {

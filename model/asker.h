@@ -34,15 +34,16 @@ const char *asker_get_request_method(enum asks what);
 struct asker_call {
     int64_t seq, closing_seq; /* closing_seq is 0 while the call is open */
     int64_t end_us;           /* end of the call; INT64_MAX while the call is open */
-    int64_t covered_us;       /* latest end of the time that was counted for this call */
-    int64_t operation_seq;    /* stored for the caller; this module does not use it */
-    uint32_t method, target;  /* stored for the caller; this module does not use them */
+    int64_t covered_us;       /* the person's share of this call is counted up to this time */
+    int64_t operation_seq;    /* operation_seq is set and used by the caller, not by this module */
+    uint32_t method, target;  /* set and used by the caller, not by this module */
 };
 
 struct asker {
     struct asker_call open[ASKER_OPEN_MAX];
     size_t n;
-    /* up to the message with this seq, calls that did not fit into `open` may be open */
+    /* seq of the last message that ends a call which did not fit into `open`; INT64_MAX: such a
+     * call has no end; 0: all calls did fit */
     int64_t crowded_to;
 };
 

@@ -110,7 +110,7 @@ struct call_set {
     size_t own_n;        /* number of requests of the proxy so far */
     int64_t own_last;    /* seq of the last answer to a request of the proxy */
     struct intern names; /* owned */
-    char **name;         /* owned; copies of the texts in `names`; the copies do not move */
+    char **name;         /* owned; a copy of each text in `names`; a copy keeps its address */
     size_t name_n, name_cap;
 };
 
@@ -118,7 +118,7 @@ enum calls_step {
     CALLS_NOTHING,
     CALLS_BEGAN,     /* the message is a request */
     CALLS_ENDED,     /* the message ended a call */
-    CALLS_ELSEWHERE, /* the message may end a call that is not in `call` */
+    CALLS_ELSEWHERE, /* the message may end a call that is not in call_set.call */
 };
 
 void call_set_close(struct call_set *c); /* frees the set; a set that is {0} is accepted */

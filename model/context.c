@@ -89,7 +89,7 @@ bool context_counts_method_results(struct slice method)
     return false;
 }
 
-/* What was counted in the blocks of a result that were read so far. */
+/* What was counted so far, while the blocks of a result are read. */
 struct context_reading {
     struct tokens tokens;
     bool has_text;
@@ -157,8 +157,8 @@ static void context_count_content_block(struct context_reading *r, struct json_v
     }
 }
 
-/* Adds a block, or an array of blocks. `inside` names the member of each element that has the
- * blocks; if it is NULL, the elements are the blocks. */
+/* Adds a block, or an array. If `inside` is NULL, the elements of the array are the blocks.
+ * Otherwise each element has a member with this name, which is a block or an array of blocks. */
 static void context_add_blocks(struct context_reading *r, struct json_value blocks,
                                const char *inside)
 {

@@ -65,7 +65,7 @@ const struct record_fields fields_of_operation = {operations, MI_COUNT(operation
 const struct record_fields fields_of_problem = {problems, MI_COUNT(problems)};
 const struct record_fields fields_of_escalation_head = {heads, MI_COUNT(heads)};
 
-/* Fields with words are read and set as unsigned numbers. */
+/* A field of type VALUE_WORD is an enum, which is read and set as an unsigned number. */
 _Static_assert(sizeof(enum row_kind) == sizeof(unsigned), "an enum is an unsigned int");
 
 void field_set(const struct record_field *f, void *record, struct cell v)

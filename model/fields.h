@@ -30,8 +30,8 @@
 #define FIELD_FLAG_ZERO
 #define FIELD_FLAG_MINUS_ONE
 #define FIELD_FLAG_UNLESS(flag) bool flag;
-/* Declares the member of a field and, if it has one, its flag. For the tables of
- * model/records.h. */
+/* Declares the struct member of a field. If the field has a flag, declares the flag as well. Pass
+ * this macro to the tables of model/records.h. */
 #define FIELD_MEMBER(name, ...) FIELD_MEMBER_(name, __VA_ARGS__, )
 #define FIELD_MEMBER_(name, type, null, ...)                                                       \
     FIELD_C_##type name;                                                                           \
@@ -76,7 +76,7 @@ enum value_type {
     VALUE_SIZE,
     VALUE_TEXT,
     VALUE_JSON,
-    VALUE_FLAG, /* true or false; only in lists that are shown, not in the lists fields_of_* */
+    VALUE_FLAG, /* true or false; used for lists that commands print, not in fields_of_* */
     VALUE_WORD,
 };
 enum value_null { VALUE_NOT_NULL, VALUE_NO_TEXT, VALUE_ZERO, VALUE_MINUS_ONE, VALUE_UNLESS };

@@ -44,22 +44,24 @@ struct no_progress_message {
 
 struct no_progress {
     struct hash_key key;
+    /* calls without an answer: a ring buffer; an element whose `seq` is 0 is free */
     struct {
         int64_t seq;
         uint64_t call;
-    } open[NO_PROGRESS_OPEN]; /* a ring buffer; seq 0: the slot is free */
+    } open[NO_PROGRESS_OPEN];
     size_t open_next;
     /* index in `open` at which the search for the call of the next answer begins */
     size_t open_first;
     /* hashes of the last answered call and its result; 0: no call was answered */
     uint64_t last_call, last_result;
     unsigned same;    /* number of equal answers in a row */
-    int64_t same_seq; /* seq of the last answer that was counted */
+    int64_t same_seq; /* seq of the last answer that `same` counts */
+    /* calls that have failed: a ring buffer; an element whose `times` is 0 is free */
     struct {
         uint64_t call;
-        int64_t seq; /* seq of the last answer that was counted */
+        int64_t seq; /* seq of the last answer that `times` counts */
         unsigned times;
-    } failing[NO_PROGRESS_FAILING]; /* a ring buffer; an element whose `times` is 0 is free */
+    } failing[NO_PROGRESS_FAILING];
     size_t failing_next;
 };
 

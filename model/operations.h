@@ -45,7 +45,7 @@ struct operation {
 struct operations {
     struct operation kept[OPERATIONS_MAX];
     size_t n; /* number of operations added so far; a new operation overwrites the oldest one */
-    /* true: `is_new` of an operation was set. The caller sets `changed` to false again. */
+    /* `is_new` of an operation was set after the caller last set `changed` to false */
     bool changed;
 };
 

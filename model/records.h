@@ -162,42 +162,43 @@
 
 /* A finished request of the client, for the log directory. Only record/process/log_directory.c
  * writes these lines, and nothing in the program reads them; docs/vault.md describes their members,
- * and a test compares the two. */
-#define INVOCATION_FIELDS(FIELD)                                                                                      \
-    /*    name            type                              NULL */                                                   \
-    FIELD(wall_us,        TIME,                             NOT_NULL) /* time of the end of the request */            \
-    FIELD(seq,            COUNT,                            NOT_NULL) /* seq of the request */                        \
-    FIELD(status,         WORD(call_status, call_statuses), NOT_NULL)                                                 \
-    FIELD(method,         TEXT,                             NOT_NULL)                                                 \
-    FIELD(target,         TEXT,                             NO_TEXT)                                                  \
-    FIELD(arguments,      JSON,                             NO_TEXT)  /* the arguments may be truncated */            \
-    FIELD(arguments_n,    SIZE,                             NOT_NULL) /* bytes of the arguments, untruncated */       \
-    FIELD(error_code,     JSON,                             NO_TEXT)                                                  \
-    FIELD(error_message,  JSON,                             NO_TEXT)                                                  \
-    FIELD(duration_us,    TOOK,                             NOT_NULL)                                                 \
-    FIELD(request_bytes,  SIZE,                             NOT_NULL)                                                 \
-    FIELD(response_bytes, SIZE,                             NOT_NULL)                                                 \
-    FIELD(result,         TEXT,                             NO_TEXT)  /* result: <= INVOCATION_RESULT_MAX bytes */    \
-    FIELD(result_escaped, FLAG,                             NOT_NULL) /* false: `result` has no escapes */
+ * and a test compares the two. `result` is taken from the text of the first content block or, if
+ * that block has no text, from the JSON of the result. */
+#define INVOCATION_FIELDS(FIELD)                                                                                                \
+    /*    name            type                              NULL */                                                             \
+    FIELD(wall_us,        TIME,                             NOT_NULL) /* time of the end of the request */                      \
+    FIELD(seq,            COUNT,                            NOT_NULL) /* seq of the request */                                  \
+    FIELD(status,         WORD(call_status, call_statuses), NOT_NULL)                                                           \
+    FIELD(method,         TEXT,                             NOT_NULL)                                                           \
+    FIELD(target,         TEXT,                             NO_TEXT)                                                            \
+    FIELD(arguments,      JSON,                             NO_TEXT)  /* the arguments may be truncated */                      \
+    FIELD(arguments_n,    SIZE,                             NOT_NULL) /* size of the untruncated arguments */                   \
+    FIELD(error_code,     JSON,                             NO_TEXT)                                                            \
+    FIELD(error_message,  JSON,                             NO_TEXT)                                                            \
+    FIELD(duration_us,    TOOK,                             NOT_NULL)                                                           \
+    FIELD(request_bytes,  SIZE,                             NOT_NULL)                                                           \
+    FIELD(response_bytes, SIZE,                             NOT_NULL)                                                           \
+    FIELD(result,         TEXT,                             NO_TEXT)  /* start of that text, <= INVOCATION_RESULT_MAX bytes */  \
+    FIELD(result_escaped, FLAG,                             NOT_NULL) /* `result` is from a JSON string: it must be unescaped */
 
 /* A problem that a person must solve. record/process/escalation_text.c writes its file from this
  * record, and leaves out unknown values. */
-#define ESCALATION_FIELDS(FIELD)                                                                                        \
-    /*    name              type                                       NULL */                                          \
-    FIELD(cause,            WORD(escalation_cause, escalation_causes), NOT_NULL)                                        \
-    FIELD(at_us,            TIME,                                      NOT_NULL)                                        \
-    FIELD(seq,              COUNT,                                     ZERO)     /* seq of the request */               \
-    FIELD(method,           TEXT,                                      NO_TEXT)                                         \
-    FIELD(tool,             TEXT,                                      NO_TEXT)                                         \
-    FIELD(request,          JSON,                                      NO_TEXT)  /* as received */                      \
-    FIELD(answer,           JSON,                                      NO_TEXT)  /* the answer about credentials */     \
-    FIELD(action,           STRING,                                    NO_TEXT)  /* a summary: "killed, restarted" */   \
-    FIELD(happened,         TEXT,                                      NO_TEXT)  /* the problem, in sentences */        \
-    FIELD(done,             TEXT,                                      NO_TEXT)  /* what the proxy did, in sentences */ \
-    FIELD(look,             TEXT,                                      NO_TEXT)  /* hints added to the cause's hints */ \
-    FIELD(post_mortem,      TEXT,                                      NO_TEXT)  /* postmortem_append_sentence() */            \
-    FIELD(post_mortem_json, JSON,                                      NO_TEXT)  /* postmortem_append_json() */                \
-    FIELD(last_to_server,   TEXT,                                      NO_TEXT)  /* lines */                            \
+#define ESCALATION_FIELDS(FIELD)                                                                                                          \
+    /*    name              type                                       NULL */                                                            \
+    FIELD(cause,            WORD(escalation_cause, escalation_causes), NOT_NULL)                                                          \
+    FIELD(at_us,            TIME,                                      NOT_NULL)                                                          \
+    FIELD(seq,              COUNT,                                     ZERO)     /* seq of the request */                                 \
+    FIELD(method,           TEXT,                                      NO_TEXT)                                                           \
+    FIELD(tool,             TEXT,                                      NO_TEXT)                                                           \
+    FIELD(request,          JSON,                                      NO_TEXT)  /* as received */                                        \
+    FIELD(answer,           JSON,                                      NO_TEXT)  /* the answer that reports a problem with credentials */ \
+    FIELD(action,           STRING,                                    NO_TEXT)  /* a summary, such as "killed, restarted" */             \
+    FIELD(happened,         TEXT,                                      NO_TEXT)  /* the problem, in sentences */                          \
+    FIELD(done,             TEXT,                                      NO_TEXT)  /* what the proxy did, in sentences */                   \
+    FIELD(look,             TEXT,                                      NO_TEXT)  /* hints that follow the fixed hints for the cause */    \
+    FIELD(post_mortem,      TEXT,                                      NO_TEXT)  /* postmortem_append_sentence() */                       \
+    FIELD(post_mortem_json, JSON,                                      NO_TEXT)  /* postmortem_append_json() */                           \
+    FIELD(last_to_server,   TEXT,                                      NO_TEXT)  /* lines */                                              \
     FIELD(last_to_client,   TEXT,                                      NO_TEXT)
 
 /* A row of the table `escalations`, which counts how often a problem has occurred. Texts are

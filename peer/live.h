@@ -30,10 +30,11 @@ struct live;
 
 enum live_result {
     LIVE_LINE,
-    LIVE_TIMEOUT,     /* until_us has passed */
-    LIVE_INTERRUPTED, /* a signal handler has run, perhaps for a signal blocked since live_open() */
-    LIVE_ENDED,       /* the server cannot answer any more (see live_append_server_end_reason()) */
-    LIVE_TOO_LONG,    /* the server sent a line over LIVE_LINE_MAX */
+    LIVE_TIMEOUT, /* until_us has passed */
+    /* a signal handler has run during the wait, perhaps for a signal blocked since live_open() */
+    LIVE_INTERRUPTED,
+    LIVE_ENDED,    /* the server cannot answer any more (see live_append_server_end_reason()) */
+    LIVE_TOO_LONG, /* the server sent a line over LIVE_LINE_MAX */
     LIVE_NO_MEMORY,
 };
 

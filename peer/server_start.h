@@ -18,8 +18,8 @@
 #include <sys/types.h>
 
 struct process_pipes {
-    /* Our ends, non-blocking: to the server's stdin, from its stdout and from its stderr. err is -1
-     * if the server inherits our stderr. */
+    /* Our ends of the pipes, non-blocking: `in` leads to the server's stdin, `out` comes from its
+     * stdout, `err` from its stderr. `err` is -1 if the server inherits our stderr. */
     int in, out, err;
 };
 

@@ -24,7 +24,7 @@
 
 static const struct {
     const char *name;
-    unsigned next; /* bits of the states that may follow this state */
+    unsigned next; /* the states that may follow; bit i: the state with the value i */
 } child_states[CHILD_NSTATES] = {
     [CHILD_IDLE] = {"idle", 1u << CHILD_RUNNING},
     [CHILD_RUNNING] = {"running",

@@ -30,7 +30,7 @@ enum child_state {
 };
 
 struct child {
-    enum child_state state; /* written only by child_enter_state() */
+    enum child_state state; /* `state` is written only by child_enter_state() */
     struct ev_loop *loop;   /* borrowed; the default loop, which ev_child needs */
     pid_t pid;              /* pid of the process; 0 after it was reaped */
     /* group of the last process; child_kill_descendants() uses this group later */

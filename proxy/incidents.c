@@ -108,7 +108,8 @@ static void send_escalation(struct incidents *t, struct escalation *e,
     recorder_escalate(t->recorder, e);
     buf_close(&request);
     e->request = (struct slice){0};
-    e->stderr_lines = NULL; /* the member must not point any more to `lines`, a local variable */
+    /* `lines` is a local variable, so e->stderr_lines must not point to it any more */
+    e->stderr_lines = NULL;
     e->stderr_n = 0;
 }
 

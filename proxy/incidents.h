@@ -35,7 +35,7 @@ struct incidents {
 /* The request that an incident is about; all members may be empty. */
 struct incident_call {
     uint64_t seq;
-    struct slice method, target, text; /* method, target and text as in struct pending */
+    struct slice method, target, text; /* as the members of struct pending with these names */
 };
 
 void incidents_open(struct incidents *t, struct recorder *r, const struct forms *forms);

@@ -180,7 +180,8 @@ static void open_watchers(struct proxy *p)
         ev_signal_init(&p->signals[i], proxy_on_end_signal, end_signals[i]);
         p->signals[i].data = p;
         if (sigaction(end_signals[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
-            continue; /* ignored when this program started, for example because of nohup(1) */
+            /* the signal was ignored when this program started, for example because of nohup(1) */
+            continue;
         ev_signal_start(p->loop, &p->signals[i]);
     }
 }

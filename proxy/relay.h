@@ -35,7 +35,7 @@ struct relay;
 
 struct relay_calls {
     void (*line)(struct relay *, struct line *); /* called for a complete line */
-    /* called with the start of a line over the limit */
+    /* called with the start of a line that is longer than max_line of relay_open() */
     void (*too_long)(struct relay *, struct line *);
     /* called with an incomplete line, inside which the stream ended */
     void (*last_line)(struct relay *, struct line *);

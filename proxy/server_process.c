@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Most bytes of PATH that an error shows; enough for the usual PATH of a desktop. */
+/* Maximum number of bytes of PATH that an error shows; enough for the usual PATH of a desktop. */
 #define PATH_SHOWN_MAX 72
 
 /* ---- starting ------------------------------------------------------------------------------- */

@@ -356,7 +356,9 @@ unsigned server_state_apply_event(struct server_machine *s, enum server_event e,
     if (c.cause != 0)
         s->cause = c.cause;
     else if (from == SERVER_RESTARTING)
-        s->cause = SERVER_CAUSE_EXIT; /* the new process has not been killed or stopped yet */
+        /* the cause of the previous process does not apply: the new process was not killed or
+         * stopped yet */
+        s->cause = SERVER_CAUSE_EXIT;
     if (c.reason != 0)
         set_end_reason(s, c.reason);
     else if (c.todo & END_SESSION)

@@ -29,7 +29,8 @@ enum {
     /* A client usually sends its next request within this time after an answer. After an exit with
      * status 0 the session waits this long for a request. */
     SERVER_REQUEST_FOLLOWS_US = 1000000,
-    SERVER_DRAIN_TICK_US = 100000, /* interval of the checks that the client still reads */
+    /* time between two checks whether a client that closed its output still reads answers */
+    SERVER_DRAIN_TICK_US = 100000,
 };
 
 enum server_state {
@@ -46,7 +47,7 @@ enum server_state {
     SERVER_PREPARING,
     SERVER_INPUT_CLOSED,  /* RUNNING, but the server closed its stdin and should exit */
     SERVER_NOT_READING,   /* RUNNING, but the server closed its stdin and did not exit */
-    SERVER_OUTPUT_CLOSED, /* the server closed its stdout and should exit, or is killed */
+    SERVER_OUTPUT_CLOSED, /* the server closed its stdout, and is killed if it does not exit soon */
     SERVER_SHUTDOWN,      /* RUNNING, and the client asked the server to shut down */
     SERVER_DRAINING,      /* RUNNING, but the client closed its output and awaits answers */
     /* like DRAINING, and the server closed its stdin; the server may never exit */
@@ -89,23 +90,25 @@ enum server_event {
     /* the process exited, its output was read to the end, and no request is pending */
     SERVER_EV_FINISHED_IDLE,
     SERVER_EV_FINISHED_CLEAN, /* like FINISHED_IDLE, but the process exited with status 0 */
-    /* The next four events: a request timed out, and the server has sent nothing since the request
-     * (session/liveness.h). */
+    /* The next four events say that a request timed out, and that the server has sent nothing since
+     * the request (session/liveness.h). */
     SERVER_EV_SILENT,    /* nothing is known about the server's processes */
-    SERVER_EV_AT_WORK,   /* the server's child processes work; also reported in ASKED */
+    SERVER_EV_AT_WORK,   /* the server's child processes work (also reported in the state ASKED) */
     SERVER_EV_PREPARING, /* the server works, but has not answered any request yet */
     SERVER_EV_HUNG,      /* the server hangs */
-    SERVER_EV_HEARD, /* the server sent a message (reported only if server_state_missed_deadline()) */
-    SERVER_EV_SHUTDOWN,           /* the client sent `shutdown` or `exit` */
-    SERVER_EV_SHUTDOWN_FAILED,    /* the server answered `shutdown` with an error */
-    SERVER_EV_CLIENT_CLOSED,      /* the client closed its output and awaits no answers */
-    SERVER_EV_CLIENT_WAITS,       /* the client closed its output and awaits answers */
-    SERVER_EV_ANSWERED,           /* the client awaits no more answers (reported in *DRAINING) */
+    /* the server sent a message (reported only if server_state_missed_deadline()) */
+    SERVER_EV_HEARD,
+    SERVER_EV_SHUTDOWN,        /* the client sent `shutdown` or `exit` */
+    SERVER_EV_SHUTDOWN_FAILED, /* the server answered `shutdown` with an error */
+    SERVER_EV_CLIENT_CLOSED,   /* the client closed its output and awaits no answers */
+    SERVER_EV_CLIENT_WAITS,    /* the client closed its output and awaits answers */
+    /* the client awaits no more answers (reported only if server_state_is_draining()) */
+    SERVER_EV_ANSWERED,
     SERVER_EV_CLIENT_NOT_READING, /* the client closed its input */
-    SERVER_EV_SIGNAL,             /* SIGTERM, SIGINT or SIGHUP */
+    SERVER_EV_SIGNAL,             /* this program has received SIGTERM, SIGINT or SIGHUP */
     SERVER_EV_REQUEST, /* a request is pending (reported only if server_state_reports_requests()) */
-    SERVER_EV_FLUSHED, /* the last answers are written (reported in FLUSHING) */
-    SERVER_EV_RECORD_FAILED, /* recording failed with --on-record-error=stop */
+    SERVER_EV_FLUSHED, /* the last answers are written (reported in the state FLUSHING) */
+    SERVER_EV_RECORD_FAILED, /* recording failed, and --on-record-error is `stop` */
     SERVER_EV_NO_MEMORY,     /* out of memory for reading from a peer */
     SERVER_EV_TIMEOUT,       /* server_state_timeout_us() has passed */
     SERVER_NEVENTS
@@ -157,7 +160,7 @@ enum server_reason {
 };
 
 struct server_machine {
-    enum server_state state; /* written only by server_state_apply_event() */
+    enum server_state state; /* `state` is written only by server_state_apply_event() */
     enum server_cause cause;
     enum server_reason reason;
     unsigned max_restarts; /* restarts allowed within SERVER_RESTARTS_US; 0: none */
@@ -167,11 +170,12 @@ struct server_machine {
     bool cannot_start;     /* the next process would end for the same reason: no restart */
     /* a request that was sent again is pending, and the server has read it */
     bool tried;
-    bool forgives;             /* if `tried` is true, the next restart is not counted */
+    bool forgives; /* if `tried` is true, the next restart is not counted in `restarts` */
     int64_t max_timeout_at_us; /* when --max-timeout of the silent request passes; 0: never */
-    /* time before which TIMEOUT changes nothing (server_state_has_time_limit()); 0: never */
+    /* In states with server_state_has_time_limit(): time before which TIMEOUT changes nothing; 0:
+     * TIMEOUT never comes. */
     int64_t due_us;
-    int64_t drain_since_us; /* in *DRAINING*: when the client closed its output */
+    int64_t drain_since_us; /* in the states *DRAINING*: time when the client closed its output */
     int64_t backoff_us;     /* delay of the last restart */
     struct restart_times {
         int64_t at_us[SERVER_RESTARTS_MAX]; /* times of the last restarts; a ring buffer */

@@ -117,8 +117,8 @@ static bool seek_on_message(void *ctx, const struct query_message *m)
               call_status_failed(session_status_of_message(m));
     if (!hit)
         return l->status == 0 && !late;
-    /* A backward search may find the answer of an earlier call before the answer of a later
-     * call. */
+    /* A backward search may find the answer of an earlier call before the answer of a later call,
+     * which is the nearer match. */
     bool better = l->found == 0 || (u->seek.forward ? seq < l->found : seq > l->found);
     l->found = better ? seq : l->found;
     return true; /* the search continues, because this step may find a nearer match */

@@ -142,10 +142,10 @@ struct pair_view {
     struct pair_view_call call[2]; /* call[0] was selected first, call[1] second */
     struct pair *pair;             /* owned; NULL until the second call is chosen */
     size_t top, from;              /* numbers of the first visible row and column */
-    size_t found; /* index of the row of the difference that n or N found last; SIZE_MAX: none */
+    size_t found; /* row index of the difference found last with the key n or N; SIZE_MAX: none */
 };
 
-#define PAIR_VIEW_ABOVE 2 /* number of rows shown above a difference that n or N has found */
+#define PAIR_VIEW_ABOVE 2 /* number of rows shown above a difference or match that was found */
 
 /* Events of the chosen session, which are rows in the list of calls. */
 #define EVENTS_MAX 256

@@ -95,8 +95,8 @@ static void print_report(struct out *o, bool removed, const struct prune_report 
     out_fill_line(o, from, 0);
 }
 
-/* Prints the result. If `removed` is true, r has the totals of what was removed; otherwise of the
- * plan. */
+/* Prints the result. If `removed` is true, r has the totals of what was removed; otherwise r has
+ * the totals of the plan. */
 static void print_result(const struct prune *p, struct out *o, bool removed,
                          const struct prune_report *r)
 {
@@ -139,7 +139,8 @@ static int append_json_sessions(struct query *q, const struct prune *p, bool rem
     return st == 0 && b->failed ? MI_ENOMEM : st;
 }
 
-/* Appends the sums of `r` as JSON: of the plan or, if `removed` is true, of what was removed. */
+/* Appends the sums in `r` as JSON. If `removed` is true, they count what was removed; otherwise
+ * what the plan would remove. */
 static void append_json_sums(struct out *o, const struct prune_report *plan,
                              const struct prune_report *r, bool removed)
 {

@@ -203,7 +203,8 @@ static void reap_running_server(struct reaper *p, const struct running_row *row,
     p->found = true;
     p->failed |= !d.ended;
     if (d.ended && !p->dry) {
-        /* If the proxy has closed the session itself, end_dead_running_session() keeps this end. */
+        /* If the proxy has recorded the session's end itself, end_dead_running_session() keeps that
+         * end. */
         struct buf error = {0};
         int st = end_dead_running_session(p->vault, row->session_id, true, &error);
         if (st < 0) {

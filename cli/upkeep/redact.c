@@ -217,7 +217,8 @@ struct work {
     struct cassette_writer *w; /* writes the redacted file; NULL: the file is only searched */
     scrub_fn fn;               /* called for each place in which the search finds secrets */
     void *ctx;
-    /* lines[0]: state of sanitizing the lines of noise; lines[1]: of stderr */
+    /* States of the search for secrets that span several lines. lines[0]: in lines that are not
+     * messages (KIND_NOISE); lines[1]: in lines of stderr. */
     struct redact_lines lines[2];
     struct buf body, second, method, target, header, names, error; /* owned */
     size_t found; /* number of secrets found so far */

@@ -234,8 +234,8 @@ static struct hunk make_hunk_from_edits(struct slice old, const struct edits *e,
     }
 }
 
-/* The old and the new text, without secrets. For each text, the number of the next line to
- * print. */
+/* The old and the new text, both without secrets, and for each of them the number of the next line
+ * to print. */
 struct diff_texts {
     struct clean_text old_text, new_text;
     size_t old_line, new_line;

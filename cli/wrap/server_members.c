@@ -64,7 +64,7 @@ void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfi
                     const char *name)
 {
     struct span key = beside->key;
-    /* After a dotted key such as servers.x.command, the key `args` gets the same prefix. */
+    /* A dotted key such as servers.x.command has a prefix: the new key gets the same prefix. */
     if (f->format == MCPFILE_TOML) {
         size_t n = key.n;
         while (n > 0 && f->text.p[key.at + n - 1] != '.')
@@ -89,8 +89,8 @@ void member_add_separator(struct edits *e, const struct mcpfile *f,
         return;
     }
     buf_adds(&e->text, find_previous_line_end(f, key));
-    /* Indent the new member. A dash becomes a blank, because both members belong to one list
-     * element. */
+    /* Indents the new member like the member `before`. A dash becomes a blank, because the new
+     * member belongs to the same list element. */
     for (; from < key; from++)
         buf_addc(&e->text, f->text.p[from] == '-' ? ' ' : f->text.p[from]);
 }

@@ -70,7 +70,8 @@ static size_t send_reply_from_reserved_memory(struct traffic *t, struct row *row
         return 0;
     char *start = c->data + t->spare_n;
     size_t room = c->cap - t->spare_n;
-    struct buf b = {.p = start, .cap = room, .max = room - 1}; /* the buffer never grows */
+    /* The buffer is a part of `spare`, so it must not grow: `max` prevents this. */
+    struct buf b = {.p = start, .cap = room, .max = room - 1};
     reply_write(&b, r);
     buf_addc(&b, '\n');
     if (b.failed)

@@ -98,7 +98,7 @@ static bool handle_request(struct traffic *t, struct message *x)
     } else {
         request_pause_deadlines(t, p->t_us);
     }
-    /* A batch was staged before its members are handled; a single message is staged after this
+    /* A member of a batch is already staged with its batch. A single message is staged after this
      * function. */
     p->written_at = t->out[x->dir].staged + (x->batch_seq == 0 ? x->text.n + 1 : 0);
     return true;

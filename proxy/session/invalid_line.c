@@ -263,7 +263,7 @@ static int invalid_line_copy_message(struct traffic *t, const struct message *fr
     if (copy == NULL)
         return MI_ENOMEM;
     memcpy(copy->data, line->text.p, line->text.n);
-    x->m.findings = 0; /* the findings are determined again below */
+    x->m.findings = 0; /* message_replace_text() determines the findings again */
     *r = *line->repairs;
     for (size_t i = 0; i < r->n; i++)
         r->list[i].at += line->at;

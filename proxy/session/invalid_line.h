@@ -12,10 +12,11 @@
 #include "proxy/session/message.h"
 
 #define INVALID_LINE_WAIT_US SERVER_LINES_WAIT_US
-#define INVALID_LINE_HTTP_WAIT_US                                                                  \
-    1000000 /* time after which an HTTP response counts as the answer */
-#define INVALID_LINE_OTHERS_MAX                                                                    \
-    1000 /* most objects on a line that invalid_line_reject_later_objects() handles */
+/* If the server answers no request within this time after an HTTP response, the response counts as
+ * the answer. */
+#define INVALID_LINE_HTTP_WAIT_US 1000000
+/* maximum number of objects on a line that invalid_line_reject_later_objects() handles */
+#define INVALID_LINE_OTHERS_MAX 1000
 
 void invalid_line_open(struct traffic *t);
 void invalid_line_close(struct traffic *t);

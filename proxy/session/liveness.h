@@ -51,8 +51,8 @@ struct liveness_asked {
 };
 
 enum liveness liveness_judge_at_deadline(const struct liveness_facts *f);
-/* Returns LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT if the server wanted to run and got
- * no processor: then it gets the grace time again. */
+/* Returns LIVENESS_HUNG or LIVENESS_AT_WORK. Returns LIVENESS_SILENT if the server wanted to run
+ * and got no processor: then the server gets the grace time again. */
 enum liveness liveness_judge_probed_server(const struct liveness_asked *f);
 
 const char *liveness_name(enum liveness l); /* returns the name of `l` in events */

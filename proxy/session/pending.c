@@ -191,7 +191,7 @@ struct rpc_id pending_make_id(struct pending_table *t, const struct rpc *m)
 }
 
 /* Reserves space for every spelling of the key: six bytes (an escape) for each byte. So finding the
- * request of an answer never needs memory. */
+ * request of an answer never fails for lack of memory. */
 static bool reserve_lookup_key_space(struct buf *scratch, const struct rpc_id *key)
 {
     return buf_reserve(scratch, key->text.n * 6 + 64);

@@ -5,7 +5,7 @@
  * Owns      the entries; each is one block of memory with copies of everything that is needed when
  *           the request is closed. A cancelled request usually gets no answer (mcp-wire.md 5.2):
  *           the last PENDING_CANCELLED_MAX cancelled requests are kept in a list of their own.
- *           Finding a pending request needs no memory.
+ *           Finding a pending request never fails for lack of memory.
  * Errors    MI_EFULL with more than PENDING_MAX entries or PENDING_BYTES_MAX bytes; MI_EINVAL for
  *           an id longer than RPC_ID_MAX; MI_ENOMEM.
  * Lifetime  an entry is valid until pending_remove() or pending_close().

@@ -26,7 +26,7 @@
 #define MI_PROXY_SESSION_STATE_H
 
 #define CLIENTS_MAX 16 /* number of clients of one pipe that can be distinguished */
-/* refused requests that are remembered, so that a cancellation is recognized */
+/* number of refused requests that are remembered, so that their cancellation is recognized */
 #define REFUSED_MAX 64
 
 #include "base/io/outbox.h"
@@ -57,15 +57,17 @@ enum check_arguments { ARGUMENTS_OFF, ARGUMENTS_WARN, ARGUMENTS_REJECT };
 struct previous_tools {
     enum {
         PREVIOUS_TOOLS_UNKNOWN,
-        PREVIOUS_TOOLS_WANTED, /* the tools were requested from the journal */
+        PREVIOUS_TOOLS_WANTED, /* the tools were requested from the journal, and have not arrived */
         PREVIOUS_TOOLS_KNOWN,
         PREVIOUS_TOOLS_COMPARED
     } state;
     struct tools tools;         /* owned */
     char uid[JOURNAL_UID_SIZE]; /* UID of the previous session */
-    /* the message being handled completes a list of tools, and `tools` has not arrived yet */
+    /* the message being handled completes a list of tools, but the tools of the previous session
+     * have not arrived yet */
     bool completes;
-    /* seq of the last message that completed a list before `tools` arrived; 0: none */
+    /* seq of the last message that completed a list of tools before the tools of the previous
+     * session arrived; 0: none */
     uint64_t list_seq;
 };
 
@@ -75,9 +77,10 @@ struct invalid_lines {
     struct message *message;   /* the message in the line being read */
     /* true: `message` was filled in; its text is the line or a part of it, perhaps repaired */
     bool has_message;
-    bool client_http;                  /* the client has sent a line of HTTP */
-    bool http;                         /* the server's last lines begin an HTTP response */
-    struct postponed_errors postponed; /* requests whose answers cannot be parsed */
+    bool client_http; /* the client has sent a line of HTTP */
+    bool http;        /* the server's last lines begin an HTTP response */
+    /* errors, to be sent later, for requests whose answers cannot be parsed or are HTTP */
+    struct postponed_errors postponed;
     struct buf quote;   /* owned: sanitized start of the last line that answered no request */
     uint64_t quoted_at; /* value of timers.server_messages when `quote` was set */
     size_t own_pending; /* number of the interposer's requests without an answer */
@@ -143,7 +146,7 @@ struct traffic {
     /* pending requests: [ROW_C2S] those of the client, [ROW_S2C] those of the server */
     struct pending_table open[2];
     struct refused_request refused[REFUSED_MAX]; /* a ring buffer of refused requests */
-    size_t refused_next;                         /* next slot of the ring buffer */
+    size_t refused_next; /* counts refused requests; the next index is refused_next % REFUSED_MAX */
     uint64_t server_answers;    /* number of the current process's answers to requests with an id */
     struct timers timers;       /* deadlines of the client's requests */
     struct handshake handshake; /* the messages that are repeated to a new server process */
@@ -164,7 +167,7 @@ struct traffic {
     /* states of the search for secrets that span several lines of the server's output */
     struct redact_lines noise_lines, stderr_lines;
     char version[32];                /* protocol version; "": not negotiated yet */
-    bool knows_client, knows_server; /* the peer's name is recorded */
+    bool knows_client, knows_server; /* the name of the client or server is recorded */
     uint64_t client[CLIENTS_MAX]; /* hashes of the names and versions of the clients seen so far */
     unsigned clients;
     bool client_closed; /* the client has closed its output, so it can answer no request */

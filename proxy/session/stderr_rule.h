@@ -19,8 +19,9 @@ enum stderr_says {
     STDERR_OTHER, /* no rule applies */
     /* the line has a word such as "error": an error, or a log line about an error */
     STDERR_MAYBE,
-    STDERR_REASON,     /* the line has the error that ended the program */
-    STDERR_REASON_TOP, /* like STDERR_REASON, but later lines of the same rule are details */
+    STDERR_REASON, /* the line has the error that ended the program */
+    /* like STDERR_REASON, but the next lines, if the same rule matches them, are its details */
+    STDERR_REASON_TOP,
 };
 
 /* Classifies a line. The line must not be empty, and must have no escape sequences and no blanks at

@@ -33,7 +33,7 @@ int row_cache_set_session(struct row_cache *r, int64_t session_id)
 struct copying {
     struct row_copy *to;
     int64_t seq;
-    int status; /* MI_ENOENT: the message was not found yet */
+    int status; /* result of the copy; MI_ENOENT: the message was not found yet */
 };
 
 static bool row_cache_on_message(void *ctx, const struct query_message *m)

@@ -70,7 +70,7 @@ bool rescue_prepare_terminal_reset(void)
     rescue_append_control_sequence(keypad_local);
     rescue_append_control_sequence(exit_ca_mode);
     bool moves = cursor_address != NULL;
-    del_curterm(cur_term); /* newterm() will read the description of the terminal again */
+    del_curterm(cur_term); /* later newterm() reads the terminal's description itself */
     if (!moves)
         return false;
     rescue.armed = tcgetattr(STDOUT_FILENO, &rescue.before) == 0;

@@ -313,7 +313,7 @@ void cells_cut_with_ellipsis(struct cells *c)
 
 size_t cells_count_text_columns(struct slice text, bool ascii, size_t max)
 {
-    /* Columns before column `max` are only counted, because the visible columns begin at `max`. */
+    /* The visible columns begin at `max`: text before them is only counted, not stored. */
     struct cells c = {.from = max, .ascii = ascii};
     cells_add_text(&c, CELLS_PLAIN, text);
     return size_min(c.column, max);

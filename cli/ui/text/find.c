@@ -31,7 +31,8 @@ size_t find_next_match(struct slice text, size_t from, struct slice needle)
         return FIND_NONE;
     const char *end = text.p + (text.n - needle.n + 1);
     char low = to_lower_case_letter(needle.p[0]), up = to_upper_case_letter(needle.p[0]);
-    /* next_low and next_up advance separately, so that each byte is searched at most twice */
+    /* The lower-case and the upper-case letter are searched separately. So each byte is searched at
+     * most twice. */
     const char *next_low = find_byte_or_end(text.p + from, end, low);
     const char *next_up = low == up ? end : find_byte_or_end(text.p + from, end, up);
     while (next_low < end || next_up < end) {

@@ -20,12 +20,13 @@ struct mcpfile_scan {
     struct span level[MCPFILE_LEVELS];
     size_t depth;   /* levels of the path, including those that are not stored */
     size_t nesting; /* number of open brackets */
-    /* offset of the innermost object around the position; in TOML, of the innermost table in
-     * braces, else of the [[table]] of servers; 0: there is none */
+    /* Offset of the innermost object that contains the position. TOML: offset of the innermost
+     * table in braces or, outside of braces, of the [[table]] of servers. 0: there is none, or it
+     * begins the file. */
     size_t object;
     /* TOML: path of the last [[table]] of servers; empty if there was no such table */
     struct span list[MCPFILE_LEVELS];
-    /* values of `depth` and `object` in the last [[table]] of servers */
+    /* the values that `depth` and `object` had at the header of the last [[table]] of servers */
     size_t list_depth, list_object;
     struct span limit[MCPFILE_NLIMITS]; /* limits of the object `timeout` that is being read */
     const char *why;                    /* the first error; NULL: no error */
