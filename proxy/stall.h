@@ -16,7 +16,8 @@
 
 struct stall {
     int64_t woke_us; /* time when this turn began */
-    int64_t most_us; /* longest time from woke_us to the next turn; -1: no timer is active */
+    /* the next turn should begin at most this long after woke_us; -1: no timer is active */
+    int64_t most_us;
 };
 
 void stall_open(struct stall *s, int64_t now_us);

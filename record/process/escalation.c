@@ -140,8 +140,9 @@ static int count_occurrence_in_recent_file(struct escalation_memory *s, int dir,
     }
     if (st == MI_ENOENT || p->method.n > 0 || recent[0] == '\0')
         return MI_ENOENT;
-    /* The database cannot be used. Except for problems of a call, use the recent file for this
-     * problem as well: it has the same cause and server. The count in that file is not updated. */
+    /* The database cannot be used. A problem of a call gets a new file, and so does a problem
+     * without a recent file. Otherwise the recent file has the same cause and server, and is used
+     * for this problem as well. The count in that file is not updated. */
     memcpy(s->file, recent, sizeof s->file);
     s->first_us = at_us;
     s->counted = 1;

@@ -76,10 +76,11 @@ struct trail {
     size_t leaf_n, leaf_cap;
     struct trail_key *key;
     size_t key_n, key_cap;
-    struct trail_root *root;          /* owned; requested roots of the log, sorted by size */
-    size_t root_n, root_cap, root_at; /* `root_at`: index of the next root to set */
-    bool gap;                         /* true: a missing leaf was reported */
-    trail_wrong_fn wrong;             /* called for each fault in the log */
+    struct trail_root *root; /* owned; requested roots of the log, sorted by size */
+    /* `root_at`: index in `root` of the first element that is not known yet */
+    size_t root_n, root_cap, root_at;
+    bool gap;             /* true: a missing leaf was reported */
+    trail_wrong_fn wrong; /* called for each fault in the log */
     void *ctx;
 };
 
