@@ -96,7 +96,7 @@ static struct escalation_memory *reuse_slot_of_oldest_problem(struct escalations
         if (m->slot[i].last_us < old->last_us)
             old = &m->slot[i];
     if (old->key != 0 && old->waiting > 0)
-        /* an error is ignored: then the stored count lacks the waiting occurrences */
+        /* an error is ignored: the stored count then stays too low by the waiting occurrences */
         (void)write_occurrence_count(old, vault_fd, w);
     return old;
 }

@@ -35,7 +35,8 @@ struct trail_leaf {
 
 struct trail_session {
     bool opened, pruned; /* the log has a leaf `open` or `prune` of the session */
-    /* set by the caller if it has found the session's row and the log has a leaf `open` of it */
+    /* true: the caller has found the session's row, and the log has a leaf `open` of the session;
+     * only the caller sets this */
     bool met;
     int64_t id;               /* id of the session, as its leaf `open` states */
     struct digest commitment; /* commitment of the session's record `session` */
