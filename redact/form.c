@@ -428,7 +428,7 @@ static void hide_secrets_in_answer(struct hiding *h, const struct asked_form *fo
     }
 }
 
-/* Returns the answered form, or NULL. If there are two ids: a form with all fields secret. */
+/* Returns the answered form, or NULL. For two or more ids: a form with all fields secret. */
 static const struct asked_form *find_answered_form(const struct forms *f, struct json_value message)
 {
     static const struct asked_form all = {.all = true};

@@ -225,8 +225,8 @@ static void add_ending_to_quick_test(struct keys *k, const char *p, size_t n)
     unsigned two = (unsigned)(p[n - 2] - 'a') << 5 | (unsigned)(p[n - 1] - 'a');
     if (n < k->least[two])
         k->least[two] = (uint8_t)n;
-    /* Set the bit of the last three letters. If the name has only two letters, any letter may
-     * precede them: set the bits of all 26. */
+    /* Set the bit of the last three characters, if they are letters. If the name has only two
+     * letters, any letter may precede them: set the bits of all 26. */
     for (unsigned a = 0; a < 26; a++) {
         unsigned three = a << 10 | two;
         if (n == 2 || p[n - 3] == (char)('a' + a))

@@ -17,7 +17,7 @@ static void stream_output_new_part(struct redact_stream *s, struct slice text, s
         text.n -= seen.n;
     } else {
         /* The rest of the line has changed how the beginning is sanitized, and output cannot be
-         * taken back: output the whole line again, as a new line. */
+         * taken back: output the text again from its beginning, as a new line. */
         buf_addc(out, '\n');
     }
     buf_slice_add(out, text);

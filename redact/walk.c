@@ -40,7 +40,7 @@ struct frame {
     const struct key_rule *name;   /* if set, the member `name` says that `value` is a secret */
     const struct key_rule *option; /* rule for the element after --password or a header's name */
     bool header;                   /* the previous element is an option such as --header */
-    size_t value_from, value_to;   /* the member `value`, if it precedes `name`; value_from 0: no */
+    size_t value_from, value_to;   /* range of a `value` whose `name` may follow; from 0: none */
 };
 
 struct pass {

@@ -30,7 +30,8 @@
 struct kept_arguments {
     uint64_t seq; /* seq of the request; 0: the slot is free */
     /* Number of bytes that were written to log_directory.kept before these arguments. The arguments
-     * are overwritten when LOG_DIRECTORY_KEPT more bytes, counted from here, have been written. */
+     * are overwritten when more than LOG_DIRECTORY_KEPT bytes, counted from `at`, have been
+     * written. */
     uint64_t at;
     uint32_t n;
     bool as_received; /* the sanitizer did not change the request */

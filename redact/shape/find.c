@@ -234,7 +234,7 @@ static void search_try_anchors_of_window(struct search *s)
     }
 }
 
-/* Searches until the first pending hit is final: the search is then so far behind the end of this
+/* Searches until the first pending hit is final: the search is then so far past the end of this
  * hit that no later hit can overlap it. Stops earlier at the end of the text, or when the array of
  * pending hits is full. */
 static void search_until_hit_is_final(struct search *s)

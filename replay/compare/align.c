@@ -181,8 +181,8 @@ static int pair_nearest_calls(struct aligning *x, uint32_t i0, uint32_t i1, uint
     return st;
 }
 
-/* Pairs the calls in each gap between the equal pairs of the longest common order. in_order: for
- * each call of `a`, its partner in `b` in this order; ALIGN_NONE: none. */
+/* Pairs calls of the same topic in each gap between the equal pairs that are in the same order on
+ * both sides. in_order: for each call of `a`, its partner in such a pair; ALIGN_NONE: none. */
 static int pair_calls_between_equal_calls(struct aligning *x, const uint32_t *in_order,
                                           uint32_t *round)
 {
@@ -204,8 +204,8 @@ static int pair_calls_between_equal_calls(struct aligning *x, const uint32_t *in
 
 /* Marks pairs as moved until no two unmarked pairs cross each other. As many pairs as possible stay
  * unmarked: those of a longest common order. Pairs that were marked before are ignored. Only pairs
- * of changed calls are marked here: an unmarked pair of equal calls crosses no other pair, so it
- * belongs to every longest ascending subsequence. */
+ * of changed calls are marked here: an unmarked pair of equal calls crosses no other unmarked
+ * pair, so it belongs to every longest ascending subsequence. */
 static int mark_crossing_pairs(struct aligning *x)
 {
     uint32_t *values = allocate_uint32_array(x->n);

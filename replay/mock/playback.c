@@ -104,7 +104,8 @@ int playback_wake_held_playbacks(struct conversation *s)
 }
 
 /* Whether the client may still reach the position that the recorded client had reached before this
- * step (plan_step.after). False if the client has reached it, or has closed its side. */
+ * step (plan_step.after). False if `after` is 0, or the client has reached the position or has
+ * closed its side. */
 static bool client_may_still_catch_up(const struct conversation *s, const struct plan_step *step)
 {
     return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;
