@@ -44,7 +44,7 @@ void silence_take_due_samples(struct proxy *p)
     struct silence *s = &p->silence;
     const struct pending *first = t->n > 0 ? t->heap[0] : NULL;
     if (p->machine.state == SERVER_ASKED)
-        return; /* keep the samples of the request that led to this state */
+        return; /* keep the samples of the request because of which the server was asked */
     int64_t waited_us = first != NULL && first->written_us != 0
                             ? recorder_now_us(p->recorder) - first->written_us
                             : 0;

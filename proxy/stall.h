@@ -16,12 +16,13 @@
 
 struct stall {
     int64_t woke_us; /* time when this turn began */
-    int64_t most_us; /* longest time from woke_us to the next turn; -1: no timer is active */
+    /* the next turn should begin at most this long after woke_us; -1: no timer is active */
+    int64_t most_us;
 };
 
 void stall_open(struct stall *s, int64_t now_us);
-/* Call this function before the loop waits. most_us: longest time from the start of this turn to
- * the next turn; -1: no timer is active. */
+/* Call this function before the loop waits. most_us: the next turn should begin at most this long
+ * after the start of this turn; -1: no timer is active. */
 void stall_set_expected_wait(struct stall *s, int64_t most_us);
 /* Call this function when the next turn begins. Returns by how many microseconds the turn is late,
  * or 0 if that is less than STALL_US. */

@@ -56,7 +56,7 @@ static bool word_may_follow_secret(struct slice word)
     return word_is_in_word_list(word, words);
 }
 
-/* Whether a text with this word before a secret's name only mentions it: "path of the secret". */
+/* Whether this word before a secret's name shows a mere mention, as in "path of the secret". */
 static bool word_only_mentions_secret(struct slice word)
 {
     static const char *const words[] = {
@@ -428,7 +428,7 @@ static void hide_secrets_in_answer(struct hiding *h, const struct asked_form *fo
     }
 }
 
-/* Returns the answered form, or NULL. For several ids: a form all of whose fields are secret. */
+/* Returns the answered form, or NULL. For two or more ids: a form with all fields secret. */
 static const struct asked_form *find_answered_form(const struct forms *f, struct json_value message)
 {
     static const struct asked_form all = {.all = true};

@@ -42,7 +42,8 @@ static void key_name_append_char(struct key_name *k, char c, bool word)
 
 static void make_key_name(struct slice name, struct key_name *ret)
 {
-    /* At most three bytes are read for each character kept, because %XX is one character. */
+    /* Read only the last KEY_MAX * 3 bytes of the name: %XX has three bytes, but is one
+     * character. */
     size_t max = (size_t)KEY_MAX * 3;
     struct slice s = name;
     ret->n = 0;
@@ -224,7 +225,8 @@ static void add_ending_to_quick_test(struct keys *k, const char *p, size_t n)
     unsigned two = (unsigned)(p[n - 2] - 'a') << 5 | (unsigned)(p[n - 1] - 'a');
     if (n < k->least[two])
         k->least[two] = (uint8_t)n;
-    /* if the name has only these two letters, set the bits for all 26 letters before them */
+    /* Set the bit of the last three characters, if they are letters. If the name has only two
+     * letters, any letter may precede them: set the bits of all 26. */
     for (unsigned a = 0; a < 26; a++) {
         unsigned three = a << 10 | two;
         if (n == 2 || p[n - 3] == (char)('a' + a))

@@ -48,8 +48,8 @@ bool redact_may_contain_json(const struct redact *r, struct slice raw)
 
 /* ---- names of secrets ----------------------------------------------------------------------- */
 
-/* Returns the end of the last word before `end`. Skips separators, escaped white space, the
- * backslashes of a quote, and with `digits` digits as well. */
+/* Returns the end of the last word before `end`. What follows this word is skipped: separators,
+ * escaped white space, the backslashes of a quote; and digits, if `digits` is true. */
 static const char *find_end_of_last_word(const char *from, const char *end, bool digits)
 {
     for (; end > from; end--) {
@@ -92,9 +92,9 @@ static bool quoted_text_may_be_secret(const struct redact *r, const char *p, con
            member_value_get_role(raw) == ROLE_BLOB || option_takes_header(raw, &header);
 }
 
-/* Returns false if walking the JSON in s would find no more secrets than searching s for shapes.
- * This is certain if s has no string that the walk treats specially, and no escape that could hide
- * such a string. */
+/* Whether s must be walked as JSON. Returns false only if a search of s for shapes finds the same
+ * secrets: s has no string that the walk treats specially, and no escape that could hide such a
+ * string. */
 bool redact_may_contain_key(const struct redact *r, struct slice s)
 {
     const char *p = s.p, *end = s.p + s.n;

@@ -16,8 +16,8 @@ static void stream_output_new_part(struct redact_stream *s, struct slice text, s
         text.p += seen.n;
         text.n -= seen.n;
     } else {
-        /* The rest of the line changes how the beginning is sanitized: output the line again, as a
-         * new line. */
+        /* The rest of the line has changed how the beginning is sanitized, and output cannot be
+         * taken back: output the text again from its beginning, as a new line. */
         buf_addc(out, '\n');
     }
     buf_slice_add(out, text);

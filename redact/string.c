@@ -13,8 +13,9 @@
 #define JSON_TRIES 16 /* no more JSON is searched after this many invalid `{` in a text */
 #define ARRAY_LOOK ((size_t)4 << 10) /* bytes of an array that are searched for a secret */
 #define LOOK_AHEAD 1024 /* number of bytes after a string that are searched together with it */
-/* maximum bytes of a truncated string that truncated_string_is_clean() examines, and bytes of
- * content in which long_content_may_be_json() looks for a bracket */
+/* Size of the buffer into which a truncated string must fit, so that truncated_string_is_clean()
+ * examines it. long_content_may_be_json() looks for a bracket in this many bytes at the start of
+ * the content. */
 #define TRUNCATED_LOOK 512
 #define TRUNCATED_NAMES 4096 /* bytes of truncated content searched for names of secrets */
 /* minimum bytes of content of which usually only the start is searched */
@@ -296,7 +297,7 @@ bool no_shape_matches(struct redact *r, size_t from, size_t to)
 {
     if (shapes_have_patterns(r->shapes))
         return false;
-    /* r->place is before this range: find the first anchor in or after the range */
+    /* r->place is before this range: find the first anchor at or after the start of the range */
     if (r->place < from)
         r->place = from < r->searched ? shapes_find_anchor(r->in, from, r->searched) : r->searched;
     if (r->place == r->searched && r->searched < to) {

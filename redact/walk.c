@@ -11,8 +11,8 @@
 #define FRAMES (JSON_MAX_DEPTH + 2) /* maximum number of frames; a deeper value is replaced */
 #define FRAMES_NEAR 32              /* number of frames that need no allocation */
 #define KEY_TEXT_MAX 256            /* maximum bytes of a key whose escapes are decoded */
-#define FLUSH_AT 4096               /* edits of level 0 are written when there are this many */
-#define PENDING_AT 65536 /* most edits that wait for the `name` that decides about a `value` */
+#define FLUSH_AT 4096               /* edits of the input are written when there are this many */
+#define PENDING_AT 65536 /* most edits that wait until an object's `name` explains its `value` */
 
 /* The value that is read next. */
 struct child {
@@ -37,10 +37,10 @@ struct frame {
     pointer_set pointers;          /* the user's pointers that may match inside the container */
     const char *at;                /* the opening bracket */
     const struct key_rule *inner;  /* the container is a schema whose defaults are secret */
-    const struct key_rule *name;   /* set if `name` names a secret: then `value` is a secret */
+    const struct key_rule *name;   /* if set, the member `name` says that `value` is a secret */
     const struct key_rule *option; /* rule for the element after --password or a header's name */
     bool header;                   /* the previous element is an option such as --header */
-    size_t value_from, value_to;   /* range of a `value` that comes before its `name`; 0: none */
+    size_t value_from, value_to;   /* range of a `value` whose `name` may follow; from 0: none */
 };
 
 struct pass {
@@ -48,12 +48,12 @@ struct pass {
     const char *text, *end;
     size_t first; /* index of the first edit that this walk adds */
     int level;
-    unsigned pointer_depth; /* tokens of the JSON pointer to the root of this text */
+    unsigned pointer_depth; /* number of tokens of the JSON pointer to the root of this text */
     int depth;              /* frames in use; frame[0] contains the root value */
     int frames;             /* frames allocated */
     bool odd;               /* the string read last has an escape for an ordinary letter */
     struct slice last;      /* the value read last, with quotes; {NULL, 0} if it is no string */
-    struct frame *frame;    /* points to `near` or `owned`; only push_frame() changes it */
+    struct frame *frame;    /* the frames: `near` or `owned`; only push_frame() changes this */
     struct frame *owned;    /* allocated frames; NULL: not needed yet */
     struct frame near[FRAMES_NEAR];
 };
@@ -236,7 +236,7 @@ static void walk_string(struct pass *s, const struct child *c, const char *p, co
         replace_value_before_name(s, f);
     }
     if (c->content && (c->role != ROLE_NONE || !f->object))
-        s->r->again = true; /* search again: once truncated, the text may be the name of a secret */
+        s->r->again = true; /* search again: the truncated text may be the name of a secret */
     enum string_kind kind = c->content                                         ? STRING_TRUNCATE
                             : c->role == ROLE_BLOB && redact_blob_is_text(raw) ? STRING_BLOB
                                                                                : STRING_ANY;
@@ -333,7 +333,7 @@ static const char *walk_value(struct pass *s, struct child *c, const char *p)
     return behind;
 }
 
-/* Writes the edits so far, and the text up to p, unless a `value` waits for its `name`. */
+/* Writes the text up to p with its edits, unless they wait for a `name` (see PENDING_AT). */
 static void walk_write_edits(struct pass *s, const char *p)
 {
     struct redact *r = s->r;
@@ -467,7 +467,7 @@ static void walk_text(struct pass *s)
     }
 }
 
-/* Returns the pointers that match the first `depth` levels of /params/arguments. */
+/* Returns the user's pointers that match the first `depth` tokens of /params/arguments. */
 static pointer_set find_pointers_to_arguments(const struct pointers *p, unsigned depth)
 {
     static const char *const way[] = {"params", "arguments"};

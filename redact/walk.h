@@ -21,7 +21,8 @@
 #define REDACT_NAME_MAX 64   /* maximum number of bytes of a secret's name in text */
 #define REDACT_NAME_LOOK 256 /* NAME= is recognized only in the first 256 bytes of a string */
 
-/* An edit: replaces [from, to) of a text by texts[text, text + text_n). */
+/* An edit: replaces the bytes [from, to) of a text by the bytes [text, text + text_n) of
+ * redact.texts. */
 struct edit {
     size_t from, to;
     size_t text, text_n;
@@ -40,7 +41,8 @@ struct redact {
     size_t edit_n, edit_cap;
     struct buf texts;                /* the replacement texts of all edits */
     struct buf plain[REDACT_LEVELS]; /* unescaped strings of each level */
-    /* output of every second round of edits; the other rounds write to the result */
+    /* A text is sanitized in rounds. The 2nd, 4th… round writes to this buffer, the other rounds to
+     * the caller's buffer. */
     struct buf other;
     struct buf *out; /* buffer for the output of the current round of edits */
     struct slice in; /* the input, which is the text of level 0 */
@@ -49,7 +51,8 @@ struct redact {
     bool failed;     /* out of memory */
     bool again;      /* search the text again: an edit may have exposed a secret */
     bool busy;       /* a function of the sanitizer is running */
-    /* offset in `in` of the next anchor of a secret's shape; `searched`: no anchor was found yet */
+    /* offset in `in` of the next anchor of a secret's shape; if it equals `searched`, no anchor was
+     * found before `searched` */
     size_t place;
     size_t searched; /* end of the part of `in` that was searched for shapes of secrets */
 };
@@ -105,8 +108,8 @@ void redact_json(struct redact *r, struct slice json, int level, enum zone zone,
 
 /* ---- quick test of JSON (redact/quick.c) ---- */
 
-/* Returns true if redact_json() would collect no edits for this text of level 0, of ZONE_TOP or
- * ZONE_ANY, without flags. */
+/* Returns true if redact_json() would collect no edits for this input, with the zone ZONE_TOP or
+ * ZONE_ANY, and without flags. */
 bool json_needs_no_redaction(struct redact *r, struct slice json);
 
 /* ---- quick tests of strings (redact/maybe.c); `escaped`: the text is in a string of JSON ---- */
@@ -132,12 +135,12 @@ enum string_kind {
  * its text. odd: the string has an escape for an ordinary letter. */
 void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, int level,
                    enum string_kind kind);
-/* Collects the edits for unescaped text. JSON is searched as JSON; other text is searched for
- * shapes of secrets, and for JSON inside the text. */
+/* Collects in redact.edit the edits that an unescaped text needs. JSON is searched as JSON; other
+ * text is searched for shapes of secrets, and for JSON inside the text. */
 void redact_plain_text(struct redact *r, struct slice text, int level);
-/* Whether `raw` contains only valid JSON escapes. */
+/* Whether every escape in `raw` is a valid JSON escape. */
 bool string_has_valid_escapes(struct slice raw);
-/* Tests [from, to) of the text of level 0 quickly. Returns true if this range has no built-in shape
+/* Quick test of the range [from, to) of redact.in. Returns true if this range has no built-in shape
  * of a secret. Ranges must be passed from left to right. */
 bool no_shape_matches(struct redact *r, size_t from, size_t to);
 /* Returns a value without the scheme of an Authorization header: `Bearer `, `Basic `, `Token `. */

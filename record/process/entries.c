@@ -324,7 +324,8 @@ static int entries_add_by_kind(struct store *s, struct entry *e, uint64_t at)
     case ENTRY_INVOCATION:
         log_directory_add_call(&s->log, &e->invocation);
         return 0;
-    case ENTRY_ESCALATION: /* entries_escalate() has written the file, and the event's detail */
+    /* entries_escalate() has written the file, and the event's detail to s->escalated */
+    case ENTRY_ESCALATION:
         if (s->escalated_at != at || s->escalated.n == 0)
             return 0;
         return s->escalated.failed ? MI_ENOMEM

@@ -96,7 +96,7 @@ static struct escalation_memory *reuse_slot_of_oldest_problem(struct escalations
         if (m->slot[i].last_us < old->last_us)
             old = &m->slot[i];
     if (old->key != 0 && old->waiting > 0)
-        /* an error is ignored: then the stored count lacks the waiting occurrences */
+        /* an error is ignored: the stored count then stays too low by the waiting occurrences */
         (void)write_occurrence_count(old, vault_fd, w);
     return old;
 }
@@ -140,8 +140,9 @@ static int count_occurrence_in_recent_file(struct escalation_memory *s, int dir,
     }
     if (st == MI_ENOENT || p->method.n > 0 || recent[0] == '\0')
         return MI_ENOENT;
-    /* The database cannot be used. Except for problems of a call, use the recent file for this
-     * problem as well: it has the same cause and server. The count in that file is not updated. */
+    /* The database cannot be used. A problem of a call gets a new file, and so does a problem
+     * without a recent file. Otherwise the recent file has the same cause and server, and is used
+     * for this problem as well. The count in that file is not updated. */
     memcpy(s->file, recent, sizeof s->file);
     s->first_us = at_us;
     s->counted = 1;

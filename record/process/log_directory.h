@@ -29,8 +29,9 @@
 /* The sanitized arguments of a request. */
 struct kept_arguments {
     uint64_t seq; /* seq of the request; 0: the slot is free */
-    /* number of bytes that were written to `kept` before these arguments; LOG_DIRECTORY_KEPT bytes
-     * later the arguments are overwritten */
+    /* Number of bytes that were written to log_directory.kept before these arguments. The arguments
+     * are overwritten when more than LOG_DIRECTORY_KEPT bytes, counted from `at`, have been
+     * written. */
     uint64_t at;
     uint32_t n;
     bool as_received; /* the sanitizer did not change the request */

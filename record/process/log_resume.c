@@ -103,8 +103,8 @@ void log_directory_resume(struct log_directory *a, int vault_fd)
         if (fd < 0)
             continue;
         struct slice torn = search_log_file(&s, fd), line = get_first_complete_line(s.left);
-        /* If the process was killed in the middle of a line, only the rest of this line is written
-         * to today's file. */
+        /* If the earlier process was killed while it wrote a line, today's file ends with the start
+         * of this line: only the rest of the line is written. */
         if (strcmp(day, today) == 0 && torn.n > 0 && torn.n < line.n &&
             memcmp(torn.p, line.p, torn.n) == 0) {
             s.left.p += torn.n;

@@ -18,7 +18,7 @@ struct search {
     int64_t busy_since_us; /* time since which the database has been locked; 0: it is not locked */
     bool said;             /* a warning about the wait for the database was logged */
     bool unusable; /* the database is still locked or cannot be opened, so nothing more is stored */
-    size_t left;   /* number of journals that are not stored because of `unusable` */
+    size_t left;   /* number of journals that are not stored because `unusable` is true */
 };
 
 struct orphan {

@@ -11,7 +11,7 @@
  *
  * The recorder process sends these datagrams:
  *   o   The vault is open. Sent once.
- *   c   `tail` or `trouble` has changed.
+ *   c   shared->tail or shared->trouble has changed.
  *   t   With a file in memory: the tools of this server in its previous session. The file has the
  *       uid of that session, a newline and a JSON-RPC result.
  *   l   With the file VAULT/running.lock, on which the recorder process holds the session's lock.

@@ -56,7 +56,7 @@ struct store_calls {
     /* The session was added to the database; called again after a new database was made. vault: a
      * descriptor of the vault's directory. */
     void (*begun)(void *ctx, int vault, int64_t session_id);
-    /* `tail` or `trouble` has changed, and the proxy waits for such a change */
+    /* shared->tail or shared->trouble has changed, and the proxy waits for such a change */
     void (*changed)(void *ctx);
     /* The proxy has requested the previous tools. Another recorder process may call this again if
      * this process was killed. */

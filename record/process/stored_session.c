@@ -53,8 +53,8 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
     if (st == 0)
         st = writer_read_journal_position(s->w, s->session_id, ret_position);
     if (st == 0 && *ret_position < tail && !ring_is_finished(r)) {
-        /* the entries before `tail` were stored in a vault that was removed, or in a damaged
-         * database */
+        /* the journal's entries before the position `tail` were stored in a vault that was removed,
+         * or in a damaged database */
         *ret_position = tail;
         st = entries_add_gap_event(s, t_us,
                                    s->aside == DAMAGED_DONE ? "database damaged" : "vault removed");

@@ -37,7 +37,8 @@ struct upkeep {
     struct retention rule;
     int64_t look_us; /* time of the next search for dead sessions */
     struct call_fill fill;
-    /* time of the next step of `fill`; INT64_MAX: after the next search for dead sessions */
+    /* time of the next step of `fill`; INT64_MAX: no step is made before the next search for dead
+     * sessions */
     int64_t fill_us;
     int64_t prune_us;    /* time when a prune begins or continues; INT64_MAX: never */
     struct prune *prune; /* owned; NULL: no prune is in progress */

@@ -22,18 +22,20 @@
 #define GROUPS (SETS * 8)
 #define HALF 16 /* number of values of a nibble */
 
-/* An anchor as bit masks: for each of three positions, the bits of low and of high nibbles that the
- * letters at this position may have. */
+/* An anchor, or a group of anchors, as bit masks. For each of the three letters, bit v of `low` is
+ * set if the low nibble of the letter may be v; `high`: the same for the high nibble. */
 struct halves {
     uint16_t low[3], high[3];
 };
 
 static struct {
-    uint64_t three[1 << 12]; /* bit set: some anchor contains these three letters */
+    /* a bit for each result of read_three_letters(); set: some anchor may have these letters */
+    uint64_t three[1 << 12];
     struct halves group[GROUPS];
     unsigned passes[GROUPS]; /* result of estimate_offsets_passing_filter() for each group */
-    /* Tables for look-ups. For each set and each of the three letters, an entry for each nibble: a
-     * bit for each group of the set in which the letter may have this nibble. */
+    /* low[set][i][v] has a bit for each of the eight groups of the set. The bit is set if letter i
+     * (0 to 2) of an anchor in the group may have the low nibble v. `high`: the same for high
+     * nibbles. */
     uint8_t low[SETS][3][HALF], high[SETS][3][HALF];
     bool avx2;
     bool avx2_known; /* the value of `avx2` was determined */
@@ -50,7 +52,8 @@ static inline unsigned read_three_letters(const char *p)
     return shift_letter_into_triple(shift_letter_into_triple((unsigned)p[0] & 63, p[1]), p[2]);
 }
 
-/* Returns in bit 0 whether these three letters may belong to an anchor. */
+/* Bit 0 of the result says whether these three letters may belong to an anchor. The other bits have
+ * no meaning. */
 static inline unsigned three_letters_may_be_in_anchor(unsigned three)
 {
     return (unsigned)(scan.three[three / 64] >> (three % 64));
@@ -66,8 +69,8 @@ static unsigned count_bits(unsigned x)
     return (x + (x >> 8)) & 31;
 }
 
-/* Estimates how many offsets of ordinary text pass the filter with these nibbles. High nibbles 2 to
- * 7 are ASCII, mostly small letters. */
+/* Estimates how many offsets of ordinary text have three letters with these nibbles. The factors
+ * say how frequent each high nibble is: 2 to 7 are ASCII, mostly small letters. */
 static unsigned estimate_offsets_passing_filter(const struct halves *h)
 {
     unsigned ret = 1;
@@ -90,7 +93,7 @@ static struct halves merge_nibble_halves(const struct halves *a, const struct ha
     return ret;
 }
 
-/* Adds the anchor to the group whose estimate grows least. */
+/* Adds the anchor to the group for which estimate_offsets_passing_filter() grows least. */
 static void scan_add_anchor_to_best_group(const struct halves *halves)
 {
     unsigned best = 0, least = UINT_MAX;
@@ -168,7 +171,7 @@ static size_t scan_without_simd(struct shape_scan *s)
 
 #define AVX2 __attribute__((target("avx2"), always_inline)) static inline
 
-/* The three letters at each of 32 offsets, as nibbles. */
+/* The three letters at each of 32 offsets, split into their low and high nibbles. */
 struct letters {
     __m256i low[3], high[3];
 };
@@ -179,16 +182,16 @@ AVX2 __m256i look_up_nibbles(const uint8_t table[HALF], __m256i nibbles)
     return _mm256_shuffle_epi8(both, nibbles);
 }
 
-/* Returns, for each of 32 offsets, the groups of the set `set` in which the letter number `place`
- * (0 to 2) may have both its nibbles. */
+/* Tests letter number `place` (0 to 2) at each of 32 offsets. Returns for each offset, as bits, the
+ * groups of the set `set` whose anchors may have both nibbles of this letter in this place. */
 AVX2 __m256i find_groups_of_letter(const struct letters *x, unsigned set, unsigned place)
 {
     return _mm256_and_si256(look_up_nibbles(scan.low[set][place], x->low[place]),
                             look_up_nibbles(scan.high[set][place], x->high[place]));
 }
 
-/* Returns, for each of 32 offsets, the groups of the set `set` in which all three letters may have
- * their nibbles. */
+/* Returns for each of 32 offsets, as bits, the groups of the set `set` that find_groups_of_letter()
+ * returns for each of the three letters. */
 AVX2 __m256i find_groups_of_three_letters(const struct letters *x, unsigned set)
 {
     __m256i first =

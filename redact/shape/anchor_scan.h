@@ -22,8 +22,8 @@ void shape_scan_add_anchor(const struct shape_set three[3]);
 struct shape_scan {
     struct slice text;
     size_t at;     /* the first offset not yet examined */
-    size_t block;  /* offset in `text` to which bit 0 of `some` belongs */
-    uint32_t some; /* candidates from offset `block` on, as bits */
+    size_t block;  /* the offset in `text` for which bit 0 of `some` stands */
+    uint32_t some; /* bit i: offset `block` + i is a candidate that is still to be examined */
     bool plain;    /* do not use AVX2; for tests */
 };
 

@@ -20,9 +20,9 @@
 #define LOOK_BACK 512
 
 struct entry {
-    uint16_t pair; /* the last two bytes of a window */
+    uint16_t pair; /* the last two bytes of an anchor's window */
     uint8_t rule;
-    uint8_t letters; /* length of the window in bytes, 3 or 4 */
+    uint8_t letters; /* length of the anchor's window in bytes, 3 or 4 */
     uint16_t next;   /* next entry in the bucket; 0: end */
 };
 
@@ -42,7 +42,7 @@ struct pending {
 struct search {
     struct slice text;
     size_t from; /* offset at which the search continues when the caller asks for the next hit */
-    size_t end;  /* offset of the last byte of the next window */
+    size_t end;  /* the window that is examined next has its last byte at this offset or later */
     struct shape_scan scan; /* finds windows */
     size_t masked; /* end of the last redaction mark; anchors before this offset are ignored */
     struct pending pending[MAX_PENDING]; /* hits, sorted by offset, without overlap */
@@ -234,7 +234,9 @@ static void search_try_anchors_of_window(struct search *s)
     }
 }
 
-/* Searches until no later hit can change the first hit. */
+/* Searches until the first pending hit is final: the search is then so far past the end of this
+ * hit that no later hit can overlap it. Stops earlier at the end of the text, or when the array of
+ * pending hits is full. */
 static void search_until_hit_is_final(struct search *s)
 {
     while (s->pending_n < MAX_PENDING) {
@@ -257,8 +259,8 @@ static void begin_shape_search(struct search *s, struct slice text, size_t from)
     s->pending_n = 0;
     anchors_fill_table();
     shape_form_reset_cache();
-    /* If `from` is not 0, the previous hit ended there, and a match that begins before `from` may
-     * end after it. */
+    /* If `from` is not 0, the previous hit ended there. Begin up to LOOK_BACK bytes before `from`,
+     * because a match that begins before `from` may end after it. */
     s->end = (from > LOOK_BACK ? from - LOOK_BACK : 0) + WINDOW - 2;
     shape_scan_begin(&s->scan, text, s->end);
 }

@@ -73,7 +73,8 @@ void shape_read_char_set(const char **p, bool fold, struct shape_set *ret)
     *p = f;
 }
 
-/* Reads a count: {3} {3,} {3,9} ?; if there is none, the item occurs once. */
+/* Reads the count after an item of a form: {3}, {3,}, {3,9} or ?. Without a count, the item occurs
+ * once. */
 static void read_form_count(const char **p, size_t *min, size_t *max)
 {
     char *end;

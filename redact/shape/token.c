@@ -123,7 +123,8 @@ static const char *find_key_end(const char *p, const char *end, const char **ret
     return NULL;
 }
 
-/* Whether [p, end) is only base64, with a run that is long enough for a key. */
+/* Whether [p, end) has at least PEM_BODY_MIN characters of base64, of which at least 16 are in a
+ * row. The character '-' does not count. */
 static bool range_is_key_body(const char *p, const char *end)
 {
     size_t all = 0, now = 0, longest = 0;

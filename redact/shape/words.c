@@ -7,7 +7,7 @@
 
 /* ---- the name before a value ---- */
 
-#define NAME_MAX_LEN 64 /* maximum bytes of a name on either side of its anchor */
+#define NAME_MAX_LEN 64 /* maximum bytes of a name before its anchor, and from its anchor on */
 
 struct name {
     struct slice text;                /* the name as it is in the text */

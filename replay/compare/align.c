@@ -15,7 +15,9 @@ struct aligning {
      * one of the two calls was moved */
     bool *equal, *moved;
     uint32_t *first, *next; /* owned; lists of unpaired calls of `b`, by class or topic */
-    uint32_t *list_of; /* owned; for each class or topic, the value of `round` at its last use */
+    /* owned; for each class or topic: the value of `round` in which it was last used; a list in
+     * `first` of an earlier round is out of date */
+    uint32_t *list_of;
     align_fn distance;
     void *ctx;
     uint32_t distances; /* number of calls of `distance` that are still allowed */
@@ -179,8 +181,8 @@ static int pair_nearest_calls(struct aligning *x, uint32_t i0, uint32_t i1, uint
     return st;
 }
 
-/* in_order: for each call of `a`, the equal call of `b` if both calls are in the same order on both
- * sides; otherwise ALIGN_NONE. */
+/* Pairs calls of the same topic in each gap between the equal pairs that are in the same order on
+ * both sides. in_order: for each call of `a`, its partner in such a pair; ALIGN_NONE: none. */
 static int pair_calls_between_equal_calls(struct aligning *x, const uint32_t *in_order,
                                           uint32_t *round)
 {
@@ -200,10 +202,10 @@ static int pair_calls_between_equal_calls(struct aligning *x, const uint32_t *in
     return st;
 }
 
-/* Finds the longest common order of the pairs that are not marked as moved yet. Marks those of
- * these pairs that are outside of this order: of two pairs that cross each other, at least one is
- * marked. Only pairs of changed calls are marked. The pairs of equal calls never cross another pair
- * here, so they are in every longest ascending subsequence. */
+/* Marks pairs as moved until no two unmarked pairs cross each other. As many pairs as possible stay
+ * unmarked: those of a longest common order. Pairs that were marked before are ignored. Only pairs
+ * of changed calls are marked here: an unmarked pair of equal calls crosses no other unmarked
+ * pair, so it belongs to every longest ascending subsequence. */
 static int mark_crossing_pairs(struct aligning *x)
 {
     uint32_t *values = allocate_uint32_array(x->n);

@@ -95,7 +95,7 @@ static bool values_match_if_one_sanitized(struct comparison *c, struct json_valu
 }
 
 /* Does the same as values_match_if_one_sanitized() for two values that are nested too deep to be
- * compared. `a` and `b` are their JSON texts. */
+ * compared member by member. `a` and `b` are their JSON texts. */
 static bool texts_match_if_one_sanitized(const struct comparison *c, struct slice a, struct slice b)
 {
     if (a.p == NULL || b.p == NULL)

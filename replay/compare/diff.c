@@ -16,7 +16,8 @@ struct diff {
     uint32_t rows_n;
     struct pages pages[DIFF_SIDES];
     struct buf value[DIFF_SIDES]; /* sanitized values of the difference that is being reported */
-    /* for each side: the result that is compared in place of a page of a list */
+    /* for each side: the result that pages_append_result() wrote; it is compared in place of an
+     * answer that is a page of a list */
     struct buf list[DIFF_SIDES];
     char exit_status[DIFF_SIDES][24];
     struct buf error;
@@ -278,8 +279,8 @@ static struct json_value get_result_or_error(const struct rpc *m)
     return m->kind == RPC_ERROR ? m->error : m->result;
 }
 
-/* Whether the two pages of a row are not compared alone, but as parts of their whole lists. This is
- * so if both are the first pages of their lists, or if some row pairs the first pages of these
+/* Whether not the two pages of a row are compared, but the whole lists to which they belong. This
+ * is so if both are the first pages of their lists, or if some row pairs the first pages of these
  * lists. */
 static bool pair_compares_whole_lists(const struct diff *d, struct align_row row)
 {

@@ -32,7 +32,8 @@
 enum diff_side { DIFF_A, DIFF_B, DIFF_SIDES };
 
 struct diff_rules {
-    /* `ignore` applies to params, results and errors; the caller must set `across` */
+    /* canon.ignore applies to params, results and errors; the caller must set canon.across to
+     * true */
     struct canon_rules canon;
     /* A row is slower if the call of `b` took more than `slower` times as long as the call of `a`,
      * and more than slower_min_us longer. slower 0: no row is slower. */

@@ -26,9 +26,9 @@ struct reach {
     int64_t min, max;
 };
 
-/* At each end, extends the range of reached diagonals by one. An end that would leave [low, high]
- * is moved inwards by one instead. edge: the new value of `furthest` for the diagonal just outside
- * an extended end. */
+/* Extends the range of reached diagonals by one at each end, and sets `furthest` of the diagonal
+ * just outside the new range to `edge`. An end that is at its limit already (low or high) moves
+ * inwards by one instead. */
 static void lcs_extend_reached_diagonals(struct reach *r, int64_t *furthest, int64_t low,
                                          int64_t high, int64_t edge)
 {
@@ -78,8 +78,9 @@ static bool lcs_step_backward(struct search *s, const struct part *p, struct rea
     return false;
 }
 
-/* Two searches have begun at the two ends of the part. Returns the point that one of them has
- * reached and that is furthest from its own end. */
+/* One search began at the start of the part, another at its end. Of all points that the two
+ * searches have reached, returns the one that is furthest from the end at which its search
+ * began. */
 static struct point lcs_find_furthest_point(const struct search *s, const struct part *p,
                                             const struct reach *f, const struct reach *b)
 {
@@ -169,8 +170,8 @@ int lcs_pair_elements(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t
     return 0;
 }
 
-/* For each length, `tail` has the index of the last value of a subsequence of this length: of the
- * one whose last value is the smallest. */
+/* Of the ascending subsequences of k + 1 values so far, take the one whose last value is the
+ * smallest: tail[k] is the index of this value. */
 int lcs_mark_ascending_values(const uint32_t *values, uint32_t n, bool *in_order)
 {
     uint32_t *tail = calloc(2 * (size_t)n + 1, sizeof *tail);

@@ -53,8 +53,9 @@ static uint64_t hash_page_cursor(struct json_value cursor, struct buf *scratch)
     return canon_hash_text(buf_slice(scratch));
 }
 
-/* Among the pages of the topic, returns the newest one that states this cursor for its next page.
- * Skips pages of which the next page is known already. */
+/* Returns the page that precedes the page requested with this cursor: the newest page of the same
+ * topic (method and target) whose answer has this cursor as `nextCursor`. Skips pages whose next
+ * page is known already. NULL: there is none. */
 static struct page *find_previous_page(struct pages *p, uint32_t topic, uint64_t cursor)
 {
     for (size_t i = p->n; cursor != 0 && i > 0; i--) {

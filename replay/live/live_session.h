@@ -1,5 +1,5 @@
-/* live_session.h - a session with a live server that follows a recording: the recorded messages,
- * and texts that each server generated.
+/* live_session.h - a session with a live server that repeats a recorded session: the recorded
+ * messages, and texts that each server generated.
  *
  * Owns      the list of messages, 24 bytes each, handles, tools, and the buffers;
  *           live_session_close() frees them. The source and the server are borrowed.

@@ -118,8 +118,8 @@ static int forwarder_continue_after_handshake(struct conversation *s, struct sli
     return forwarder_send_all_queued_requests(s);
 }
 
-/* Returns the `_meta` of a waiting request, for use in the interposer's own requests. {NULL, 0} if
- * there is none, as in older revisions. */
+/* Returns the `_meta` of the first waiting request, for use in requests of the mock server's own.
+ * {NULL, 0} if there is none, as in older revisions. */
 static struct slice get_meta_of_first_request(const struct forwarder *f)
 {
     struct rpc m;

@@ -58,7 +58,9 @@ size_t forwarder_count_requests(const struct forwarder *f);
 MI_MUST int forwarder_copy_initialize(struct conversation *s, const struct rpc *live);
 /* Stores which recorded exchange has answered a request. */
 MI_MUST int forwarder_add_catch_up_exchange(struct conversation *s, uint32_t exchange);
-/* Sends a request to the live server, which must answer it. */
+/* Sends a request to the live server, so that this server answers it. The first request starts the
+ * server. Requests wait until the server is ready. If the server has ended or cannot be used, the
+ * request gets an error. */
 MI_MUST int forwarder_send_or_queue_request(struct conversation *s, const struct rpc *live,
                                             struct mock_batch *batch);
 MI_MUST int forwarder_send_client_notification(struct conversation *s, const struct rpc *live);

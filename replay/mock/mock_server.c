@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define OUT_HIGH ((size_t)1 << 20) /* number of unsent bytes at which reading and replaying stop */
-/* reading and replaying continue when fewer bytes are unsent */
+/* reading and replaying continue at this number of unsent bytes, or fewer */
 #define OUT_LOW ((size_t)256 << 10)
 #define READ_TURN ((size_t)256 << 10) /* approximate maximum of bytes that are read in one event */
 /* seconds from the end of stdin to the exit of this process; clients kill it after 2 s */

@@ -103,8 +103,9 @@ int playback_wake_held_playbacks(struct conversation *s)
     return 0;
 }
 
-/* Whether the client has not yet reached the position that the recorded client had reached before
- * this step (plan_step.after), but may still reach it. */
+/* Whether the client may still reach the position that the recorded client had reached before this
+ * step (plan_step.after). False if `after` is 0, or the client has reached the position or has
+ * closed its side. */
 static bool client_may_still_catch_up(const struct conversation *s, const struct plan_step *step)
 {
     return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;
@@ -147,8 +148,9 @@ static int playback_send_earlier_steps(struct conversation *s, struct playback *
     return playback_run(s, p);
 }
 
-/* Sends the steps of all lists and subscriptions that were recorded before the position `place`.
- * Skips the playback `before` (may be NULL), which sends its next message afterwards. */
+/* Sends the steps that were recorded before the position `place`, of all lists of unsolicited
+ * messages and of all subscriptions. Skips a playback that has an unanswered question. Skips the
+ * playback `before` (may be NULL), which sends its next message afterwards. */
 static int catch_up_all_playbacks(struct conversation *s, struct playback *before, uint64_t place)
 {
     int st = 0;
@@ -286,9 +288,9 @@ static int playback_wait_for_client_until(struct conversation *s, struct playbac
     return due_heap_set_time(&s->heap, &p->due, until_us);
 }
 
-/* Whether the client has not yet answered a question that was asked during the exchange and that
- * the recorded client answered before this step. The recording does not say which of several
- * concurrent requests caused the question. */
+/* Whether the client still has to answer a question of the server. Only a question that was
+ * recorded during the exchange counts, and only if the recorded client answered it before this
+ * step. The recording does not say which of several concurrent requests caused a question. */
 static bool client_has_unanswered_question(const struct conversation *s, const struct playback *p,
                                            const struct plan_step *step)
 {

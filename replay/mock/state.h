@@ -10,7 +10,7 @@
 
 /* The answers to a batch (revision 2025-03-26), which are sent as one line. */
 struct mock_batch {
-    /* number of answers missing from the batch, plus 1 while the line is processed */
+    /* number of answers missing from the batch, plus 1 while the client's line is processed */
     size_t waiting;
     struct buf text; /* owned; the answers so far, such as "[a,b" */
 };

@@ -197,13 +197,13 @@ struct plan_group *plan_find_equal_requests(struct plan *p, uint64_t hash);
  * messages. */
 bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange);
 const struct plan_list *plan_get_step_list(struct plan *p, struct plan_anchor a);
-/* Whether more steps may be added to the list that follows `a`. The kind of `a` must not be
- * ANCHOR_REQUEST, whose list is inside an exchange. */
+/* Whether more steps may be added to the list that follows the event `a`. The kind of `a` must not
+ * be ANCHOR_REQUEST: the list of a request is inside its exchange. */
 bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a);
-/* Whether, after the position `place`, the recording has only ends of subscriptions until the
- * client leaves. If so, it is not known whether the client left before or after these ends. The
- * result is final when the plan is finished. *ret_busy_us: time of the last message that does not
- * end a subscription. */
+/* Whether, from the position `place` on, all messages of the recording end subscriptions, and then
+ * the client leaves (the server does not exit on its own). If so, it is not known whether the
+ * client left before or after these messages. The result is final when the plan is finished.
+ * *ret_busy_us: time of the last message that does not end a subscription. */
 bool plan_only_stream_ends_follow(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
 /* Returns the next recorded notification of this method, and marks it as used; PLAN_NONE if there
  * is none so far. */

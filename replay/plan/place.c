@@ -258,9 +258,10 @@ void plan_handle_answered_question(struct plan *p, uint32_t question, bool with_
 }
 
 /* Call this function before the exchange is answered. Adds to the exchange some of the questions
- * whose cause is not known and that came after its request: with n active requests, the 1st,
- * (n+1)th, (2n+1)th… of those that were answered; with only one active request, all of them,
- * answered or not. */
+ * whose cause is not known. Candidates are the questions that came after the request of the
+ * exchange and that the client has answered. With n active requests, the 1st, (n+1)th, (2n+1)th…
+ * candidate is added. With only one active request, questions without an answer are candidates too,
+ * and all candidates are added. */
 static void place_questions_before_answer(struct plan *p, uint32_t exchange)
 {
     uint32_t kept = 0, turn = 0;

@@ -10,8 +10,10 @@
 /* maximum number of questions that are searched for the id in a cancellation */
 #define QUESTIONS_BACK 1024
 
-/* Makes the step wait for the events that were recorded after the position `began`, at which the
- * step's list begins. cause_place: position of the last event that may have caused the step. */
+/* Makes the step wait until the client has reached the last event that may have caused the step
+ * (plan_step.behind), and for a limited time until it has reached the last event before the step
+ * (plan_step.after). Events before the position `began`, at which the step's list begins, do not
+ * count. cause_place: position of the last event that may have caused the step. */
 static void make_step_wait_for_events(struct plan *p, uint32_t step, uint64_t began,
                                       uint64_t cause_place)
 {

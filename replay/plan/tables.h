@@ -55,7 +55,8 @@ struct plan {
     uint64_t cause_place;               /* position of the event `cause` in the recording */
     uint32_t active_first, active_last; /* active exchanges, oldest first */
     uint32_t active_n;
-    /* `burst`: number of the last burst; `stimuli`: number of the last stimulus */
+    /* `burst`: number of the last burst of stimuli (exchanges.h); `stimuli`: number of the last
+     * stimulus */
     uint32_t burst, stimuli;
     int64_t stimulus_us; /* time of the last stimulus */
     struct buf key;      /* owned; scratch */

@@ -102,8 +102,8 @@ static int request_was_cancelled(struct live_session *t, uint32_t i, const struc
     return 0;
 }
 
-/* *ret: why the request (item i) is not sent; NULL: it is sent. answer: the recorded answer; all
- * zero if there is none. */
+/* Finds the reason why the request (item i) is not sent, also from the recorded answer. *ret: the
+ * reason; NULL: the request is sent. answer: the recorded answer; all zero if there is none. */
 static int verifier_find_skip_reason(struct verify *v, uint32_t i, const struct rpc *request,
                                      const struct rpc *answer, const struct verify_skip **ret)
 {

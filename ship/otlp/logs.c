@@ -81,8 +81,9 @@ int logs_add_message(struct reading *r, const struct query_message *m)
     return st;
 }
 
-/* The message to which a finding was added. If the message has a request, only number, time and
- * direction of the message are copied. */
+/* A message to which a finding was added. If the message has a request, f.m is `copy`, which has
+ * the number, time, direction and request_seq of the message, and the method and target of the
+ * request. Otherwise f.m is the message's row. */
 struct named {
     struct found f;
     struct query_message copy;

@@ -15,7 +15,8 @@ MI_MUST int lookup_find_request(struct exporter *x, const struct query_session *
  * with `b`. {NULL, 0}: the body was not recorded, or cannot be read. */
 struct slice lookup_read_body(struct exporter *x, const struct query_session *s,
                               const struct query_message *m, struct buf *b);
-/* Copies the sentence of an error of vault/query to x->error. 0, MI_ENOMEM or MI_ESTORE. */
+/* If st is an error other than MI_ENOMEM, copies the sentence of query_error() to x->error and
+ * returns MI_ESTORE. Otherwise returns st. */
 int lookup_set_error_if_failed(struct exporter *x, int st);
 
 #endif

@@ -180,7 +180,8 @@ static bool otlp_reading_on_old_message(void *ctx, const struct query_message *m
     return r->status == 0;
 }
 
-/* Finds the calls that are open at the cursor. */
+/* Reads the messages up to `seq`, the position of the cursor, to find the calls that are open
+ * there. */
 static int reading_find_open_calls(struct reading *r, int64_t seq)
 {
     int st = query_message_rows(r->x->q, r->w->id, 1, seq, QUERY_FORWARD, false,

@@ -23,7 +23,8 @@ struct reading {
     const struct otlp_session *s;
     int64_t since_us;                 /* time up to which durations were written */
     struct operation_list operations; /* owned */
-    /* true: x->added has the findings of this session, up to the messages being read */
+    /* true: x->added has the findings that were added to this session's messages; false again
+     * before new rows are read */
     bool has_added;
     /* true: no item could be made for a row, so the rows are read again from the saved cursor */
     bool missed;

@@ -32,8 +32,7 @@ struct walks {
     size_t n, cap;
 };
 
-struct walk *session_walks_find(const struct walks *w,
-                                int64_t id); /* NULL if the session is missing */
+struct walk *session_walks_find(const struct walks *w, int64_t id); /* NULL: w lacks the session */
 /* Adds a session, of which nothing was read yet. NULL: no memory. Invalidates pointers to
  * sessions. */
 struct walk *session_walks_add(struct walks *w, int64_t id);

@@ -24,8 +24,8 @@ static const enum array_type event_types[EVENT_COLUMNS] = {
 };
 /* clang-format on */
 
-/* Returns the array of a column. The array of words precedes the columns that stores of the first
- * version lack. */
+/* Returns the array of a column. The columns that stores of the first version lack come after the
+ * array of words, so the index of their arrays is higher by 1. */
 static struct array *find_array_of_column(struct sender *s, int column)
 {
     return &s->array[column < SENDER_WORDS ? column : column + 1];

@@ -224,7 +224,7 @@ static bool reader_row_is_wanted(struct reader *r, const struct remote_ask *ask,
     return row_key_is_expected(ask, link_get_int(r->link, row, 0), row > 0 ? &before : NULL);
 }
 
-/* Returns the number of columns that precede those of remote_shape. */
+/* Returns how many columns of a row precede the columns that remote_shape lists. */
 static int count_leading_columns(enum remote_table table)
 {
     return table == REMOTE_CALLS || table == REMOTE_SUMMARIES ? 1 : 0;

@@ -1,8 +1,8 @@
 /* send_sessions.c - sends the rows of sessions. A row may change until its session has ended. */
 #include "ship/postgres/sender.h"
 
-/* Number of arrays: the columns of a session, and the hash of its row. The hash precedes the
- * columns that stores of the first version lack. */
+/* Number of arrays: the columns of a session, and the hash of its row. The array of the hash comes
+ * before the arrays of the columns that stores of the first version lack. */
 #define ARRAYS (SESSION_COLUMNS + 1)
 
 /* clang-format off */

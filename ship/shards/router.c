@@ -29,8 +29,8 @@ struct router {
     struct link *to;     /* owned; the connection to the router */
     struct link **shard; /* owned; for each line of the list, a connection; NULL: not opened yet */
     struct buf *address; /* owned; for each shard, the connection string that the router uses */
-    struct buf devices;  /* owned; devices of all databases, as rows for VALUES */
-    struct buf readers;  /* owned; readers of all databases, as rows for VALUES */
+    struct buf devices;  /* owned; the devices found in all databases, as rows for VALUES */
+    struct buf readers;  /* owned; the readers found in all databases, as rows for VALUES */
     struct buf script;   /* owned; SQL to run on the router */
     struct buf *error;
 };
@@ -155,7 +155,7 @@ static int read_routed_roles(struct router *r)
     return 0;
 }
 
-/* Writes SQL that adds the devices and readers of all databases to one database. */
+/* Writes SQL for one database: it adds the devices in r->devices and the readers in r->readers. */
 static void write_sql_to_add_roles(struct router *r, struct buf *b)
 {
     if (r->devices.n > 0) {
@@ -327,7 +327,7 @@ static int make_shards(struct router *r)
     return st;
 }
 
-/* Gives every shard the devices and readers of all databases. */
+/* Collects the devices and readers of the router and of all shards, and adds them to each shard. */
 static int add_roles_to_all_shards(struct router *r)
 {
     struct buf sql = {0};

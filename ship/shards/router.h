@@ -4,8 +4,9 @@
  *
  * Rules     router_make_central_store() can be run again at any time, also after a failure. A shard
  *           keeps its number: a shard cannot be removed or replaced, and new shards are added at
- *           the end. A device or reader of one database is made on all databases. A lost router can
- *           be made again: the new router learns from the shards which vaults they have.
+ *           the end. Each device and reader that one of the databases has is added to all the
+ *           others. A lost router can be made again: the new router learns from the shards which
+ *           vaults they have.
  * Owns      nothing; it borrows the plan.
  * Errors    MI_EINVAL: a URL is invalid; MI_EIO: an error of a database; `error` says which one,
  *           and why. MI_ENOMEM.

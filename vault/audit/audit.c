@@ -419,8 +419,9 @@ static int report_missing_sessions(struct audit *a)
     return 0;
 }
 
-/* Reports rows of `table` whose session does not exist. next: the statement that finds the next id
- * of a row, or of a session with rows. The id of the session is this id >> bits. */
+/* Reports rows of `table` whose session does not exist. next: the statement that finds the next id.
+ * bits 0: this is the id of a session that has rows. Otherwise it is the id of a row, and the
+ * session's id is this id >> bits. */
 static int report_orphaned_rows(struct audit *a, enum snapshot_sql next, unsigned bits,
                                 const char *table)
 {

@@ -29,10 +29,10 @@ struct audit_session {
     struct slice uid, name;
     int64_t started_at_us; /* start of the session; 0: unknown */
     enum audit_status status;
-    const char *why;          /* a clause for AUDIT_INCOMPLETE and AUDIT_REMOVING; else "" */
-    int64_t records;          /* number of records; 0 if the session was not verified */
-    int64_t redacted;         /* number of changed records, summed over all redactions */
-    int64_t redacted_at_us;   /* time of the last redaction; 0: there was none */
+    const char *why;        /* reason of AUDIT_INCOMPLETE or AUDIT_REMOVING, as a clause; else "" */
+    int64_t records;        /* number of records; 0 if the session was not verified */
+    int64_t redacted;       /* number of changed records, summed over all redactions */
+    int64_t redacted_at_us; /* time of the last redaction; 0: there was none */
     struct audit_wrong wrong; /* the fault; set if the status is AUDIT_TAMPERED */
 };
 

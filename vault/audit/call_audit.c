@@ -58,8 +58,8 @@ static bool call_audit_row_equals_call(sqlite3_stmt *q, const struct call *c)
     return true;
 }
 
-/* Removes the next call whose seq is at most `to` from the set, and returns the call; NULL if there
- * is none. */
+/* Removes the next call from x->set if its seq is at most `to`, and returns this call; NULL if
+ * there is no such call. */
 static const struct call *call_audit_take_next_call(struct call_audit *x, int64_t to)
 {
     const struct call_set *s = &x->set;

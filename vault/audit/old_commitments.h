@@ -19,7 +19,7 @@ struct old_commitment {
     size_t at, n;      /* name of the record: a range of `names` */
     int64_t leaf;      /* number of the leaf `redact` */
     bool valid;        /* true: the old commitment is well-formed */
-    bool known;        /* true: `now` is set */
+    bool known;        /* true: `now`, the commitment after the redaction, is set */
     struct digest old; /* commitment of the record before the redaction */
     struct digest now; /* commitment of the record after the redaction */
 };

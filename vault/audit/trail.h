@@ -35,7 +35,8 @@ struct trail_leaf {
 
 struct trail_session {
     bool opened, pruned; /* the log has a leaf `open` or `prune` of the session */
-    /* set by the caller if it has found the session's row and the log has a leaf `open` of it */
+    /* true: the caller has found the session's row, and the log has a leaf `open` of the session;
+     * only the caller sets this */
     bool met;
     int64_t id;               /* id of the session, as its leaf `open` states */
     struct digest commitment; /* commitment of the session's record `session` */
@@ -76,10 +77,11 @@ struct trail {
     size_t leaf_n, leaf_cap;
     struct trail_key *key;
     size_t key_n, key_cap;
-    struct trail_root *root;          /* owned; requested roots of the log, sorted by size */
-    size_t root_n, root_cap, root_at; /* `root_at`: index of the next root to set */
-    bool gap;                         /* true: a missing leaf was reported */
-    trail_wrong_fn wrong;             /* called for each fault in the log */
+    struct trail_root *root; /* owned; requested roots of the log, sorted by size */
+    /* `root_at`: index in `root` of the first element that is not known yet */
+    size_t root_n, root_cap, root_at;
+    bool gap;             /* true: a missing leaf was reported */
+    trail_wrong_fn wrong; /* called for each fault in the log */
     void *ctx;
 };
 

@@ -7,7 +7,7 @@
 /* clang-format off */
 /* The members in the order of docs/cassette.md, which is the order in which they are written. */
 #define LINE_MEMBERS(MEMBER)                                      \
-    /*     name        type    required since field (records.h) */ \
+    /* name, type, required, first version, field (records.h) */  \
     MEMBER(t,          NUMBER, true,    0,    t_us)               \
     MEMBER(dir,        STRING, true,    0,    direction)          \
     MEMBER(kind,       STRING, false,   0,    kind)               \
