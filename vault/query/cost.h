@@ -62,7 +62,8 @@ struct cost_tool {
 struct cost_session {
     int64_t id;
     bool imported;
-    /* bits of the lists that the session's client has requested: cost_lists_get_method_mask() */
+    /* the lists that the session's client has requested, one bit for each list, as returned by
+     * cost_lists_get_method_mask() */
     unsigned lists;
     char uid[32];
 };

@@ -13,7 +13,7 @@
 /* A request about a task belongs to the operation of the task. */
 #define ASKS(methods) "direction = 's2c' AND operation_seq IS NULL AND method " methods
 
-/* A session whose server asked a person: ids of the first and last such request. */
+/* A session whose server asked a person: ids of the first and the last request that asked. */
 struct asking_session {
     int64_t first, last;
 };

@@ -65,7 +65,7 @@ struct query_message {
     struct {
         MESSAGE_FIELDS(FIELD_MEMBER)
     };
-    /* The request with seq request_seq, to which an answer belongs. */
+    /* Of an answer: the request that it answers, whose seq is request_seq. */
     bool has_request; /* true: the request is recorded, and the following members are set */
     int64_t request_t_us;
     struct slice request_method, request_target;

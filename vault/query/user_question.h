@@ -26,7 +26,7 @@ struct user_question {
     int64_t after_us;    /* time until the answer; -1: no answer */
 };
 
-/* The questions that user_question_read_all() reports. */
+/* Which questions user_question_read_all() reports. */
 struct user_question_filter {
     /* `tool` of the filter selects the tool of the call; the filter's times select the time of the
      * question */

@@ -319,10 +319,10 @@ struct group {
     struct slice uid[1 + REMOTE_SESSIONS_MORE];
 };
 
-/* Adds the sessions that a statement will probably ask for next. A statement reads sessions in the
- * order of a page. So if the session requested last precedes session g->id[0] in a page, the
- * sessions after g->id[0] in that page are added. *ask becomes a request for all sessions of the
- * group. */
+/* Adds the sessions that a statement will probably ask for next to the group `g`. A statement reads
+ * sessions in the order of a page. So if the session that was requested last (`last_id`) precedes
+ * the first session of the group in a page, the sessions that follow this first session in the page
+ * are added. *ask becomes a request for all sessions of the group. */
 static int group_prefetch_next_sessions(struct remote *r, int64_t last_id, struct group *g,
                                         struct remote_ask *ask)
 {

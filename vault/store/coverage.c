@@ -82,7 +82,7 @@ static int load_event_commitments(struct slots *s, sqlite3 *db, int64_t session_
 }
 
 /* Reads the commitments of messages, newest message first. Stores each commitment at the highest
- * free index of the group. The indexes of the events are not free. */
+ * index of the group that has no commitment yet. The commitments of events were stored before. */
 static int load_message_commitments(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     uint64_t place = s->to->n;

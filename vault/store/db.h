@@ -51,7 +51,7 @@ struct db {
     /* owned; prepared statements of db_begin_query_text() that are not in use; NULL: the element is
      * free */
     sqlite3_stmt *kept[DB_KEPT];
-    unsigned kept_n;              /* number of statements that were stored in `kept` so far */
+    unsigned kept_n;              /* how often a statement was stored in db.kept so far */
     const char *table[DB_TABLES]; /* names of tables that exist, as found by db_has_table() */
     size_t tables;
     struct buf file;   /* owned; path of the database; for a database in memory, its name */
