@@ -234,7 +234,7 @@ static void canon_append_array_elements(struct canon *c, struct json_walk *w, po
     for (size_t i = 0; !c->b->failed && json_walk_peek(w, &key, &value); i++) {
         pointer_set there = canon_get_pointers_below_index(c, set, depth, i);
         if (pointers_any_ends_at_depth(c->ignore, there, depth + 1)) {
-            /* write `*` in place of the element, so that the other elements have the same
+            /* write `*` in place of an ignored element, so that the other elements keep their
              * positions */
             buf_addc(c->b, '*');
             (void)json_walk_next(w, &key, &skipped);

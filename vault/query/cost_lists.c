@@ -22,7 +22,7 @@ static const struct {
 struct lists_reading {
     struct cost_server *s;
     struct query *q;
-    const char *uid;       /* uid of the session */
+    const char *uid;       /* uid of the session whose lists are read */
     bool wants_tools;      /* true: no newer session has a complete list of tools */
     struct tool_rule rule; /* owned; tool rule of the session */
     struct buf seen; /* owned; a list, from which the tools that the rule hides were removed */

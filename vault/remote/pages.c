@@ -83,9 +83,9 @@ int page_read_from_store(struct remote *r, const struct remote_ask *ask, struct 
     return 0;
 }
 
-/* Makes a page from n rows of another page, beginning with row `first`. The cells at the beginning
- * of a row that are not part of the table are omitted. reversed: true: the rows are in reverse
- * order. */
+/* Makes a page from n rows of the page `p`, beginning with row `first`. If a row of `p` begins with
+ * additional cells that are not part of the table, they are omitted. reversed: true: the rows are
+ * in reverse order. */
 static int page_copy_rows(const struct page *p, const struct remote_ask *ask, size_t first,
                           size_t n, bool reversed, struct page **ret)
 {
@@ -211,7 +211,7 @@ int pages_find_adjacent_session(struct remote *r, const struct remote_ask *ask, 
 {
     bool older = ask->backwards && ask->before.p != NULL && ask->first.p == NULL;
     bool newer = !ask->backwards && ask->before.p == NULL && ask->first.n > 1;
-    /* `first` is the uid of the session, and one character that table.c has appended */
+    /* ask->first is the uid of the session, followed by one character that table.c has appended */
     struct slice uid = older ? ask->before : (struct slice){ask->first.p, ask->first.n - 1};
     const struct page *p = r->sessions[1];
     size_t i;
