@@ -133,8 +133,8 @@ static const char *const sort_keys[] = {
 
 /* Adds the table `calls` of a schema (`main` or `temp`) to the SQL statement, under the name `c`.
  * If x->operations is set, `c` also has the columns of operations, and answer_seq is the seq of the
- * answer to the first request. If x->several is set, the statement starts from the table
- * `operations`, because that table has few rows. */
+ * answer to the first request. If has_operations is true and x->several is set as well, the
+ * statement starts from the table `operations`, because that table has few rows. */
 static void add_calls_table(struct buf *sql, const struct call_question *x, const char *schema,
                             bool has_operations, bool has_binaries)
 {

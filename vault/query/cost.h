@@ -62,8 +62,8 @@ struct cost_tool {
 struct cost_session {
     int64_t id;
     bool imported;
-    /* the lists that the session's client has requested, one bit for each list, as returned by
-     * cost_lists_get_method_mask() */
+    /* the lists and instructions that were requested in the first TOOL_LIST_MESSAGES messages of
+     * the session, as bits of cost_lists_get_method_mask() */
     unsigned lists;
     char uid[32];
 };

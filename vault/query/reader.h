@@ -65,7 +65,7 @@ struct query_message {
     struct {
         MESSAGE_FIELDS(FIELD_MEMBER)
     };
-    /* Of an answer: the request that it answers, whose seq is request_seq. */
+    /* The request with seq request_seq. An answer answers it; a cancellation cancels it. */
     bool has_request; /* true: the request is recorded, and the following members are set */
     int64_t request_t_us;
     struct slice request_method, request_target;

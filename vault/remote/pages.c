@@ -211,7 +211,8 @@ int pages_find_adjacent_session(struct remote *r, const struct remote_ask *ask, 
 {
     bool older = ask->backwards && ask->before.p != NULL && ask->first.p == NULL;
     bool newer = !ask->backwards && ask->before.p == NULL && ask->first.n > 1;
-    /* ask->first is the uid of the session, followed by one character that table.c has appended */
+    /* if `newer`, ask->first is the uid of the session and one character that table.c has
+     * appended */
     struct slice uid = older ? ask->before : (struct slice){ask->first.p, ask->first.n - 1};
     const struct page *p = r->sessions[1];
     size_t i;

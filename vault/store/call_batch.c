@@ -201,7 +201,8 @@ static bool message_is_of_proxy_request(const struct call_message *m)
                                    : m->request_seq == 0 && m->action == ROW_SWALLOWED;
 }
 
-/* Copies an open call, with its texts, to another element of call_batch.kept. */
+/* Copies an open call, with its texts, to the element `to` of call_batch.kept, and lets the call
+ * point to the texts in this element. `from` may be the same element. */
 static void copy_kept_call(struct kept_call *to, const struct kept_call *from)
 {
     if (to != from)

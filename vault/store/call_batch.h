@@ -54,9 +54,9 @@ struct call_batch {
     /* calls of earlier batches that the current batch has ended, as indexes in call_batch.kept */
     uint16_t ended[CALL_KEPT_MAX];
     size_t ended_n;
-    /* Owned; array of CALL_BATCH_MAX elements: messages that end calls of earlier batches, if these
-     * calls are not in call_batch.kept. A message with a link is not stored here: the row of its
-     * call is updated at once. */
+    /* Owned; array of CALL_BATCH_MAX elements: messages that may end calls of earlier batches, if
+     * these calls are not in call_batch.kept. A message with a link is not stored here: the row of
+     * its call is updated at once. */
     struct call_message *late;
     size_t late_n;
     size_t n; /* number of messages in the batch */

@@ -257,7 +257,7 @@ static struct call_message call_message_of_added_row(const struct row *r,
         .target = copy->target,
         .rpc_id = copy->rpc_id,
         .finding = copy->finding,
-        /* count the tokens of the original body, not of the sanitized one, because the client's
+        /* measure the result in the original body, not in the sanitized one, because the client's
          * model reads the original */
         .body = r->result == NULL ? r->body : (struct slice){0},
         .read = r->read,

@@ -52,8 +52,8 @@ struct tools {
     struct schema_limits limits;
     size_t n, cap, bytes;
     unsigned generation; /* number of lists that were begun so far */
-    /* value of tools.generation when the tools that are not in the list were removed last; they are
-     * removed at most once for each list */
+    /* value of tools.generation when the tools that are not in the list were removed last; before
+     * the list is complete, they are removed at most once, to make room */
     unsigned swept;
     uint64_t next; /* hash of the cursor of the next page; 0: no page is missing */
     bool begun;    /* true: at least one page of the list was read */
