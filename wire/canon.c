@@ -13,12 +13,13 @@
 /* Special rules for the members of an object (mcp-wire.md 6.4). */
 enum special {
     PLAIN,
-    PARAMS,     /* the object params: its member `_meta` is omitted */
-    TASK,       /* the object params.task of tools/call: its member `ttl` is omitted */
-    RESPONSES,  /* the object inputResponses, unless canon.answers is set: its values are omitted */
-    INPUT_CALL, /* like PARAMS; also, the rule RESPONSES applies to its member inputResponses */
-    TOOL_CALL,  /* like INPUT_CALL; also, the rule TASK applies to its member `task` */
-    GENERATED,  /* a value that a server has generated; it is omitted */
+    PARAMS,    /* the object params: its member `_meta` is omitted */
+    TASK,      /* the object params.task of tools/call: its member `ttl` is omitted */
+    RESPONSES, /* the object inputResponses, unless canon.answers is set: its values are omitted */
+    /* the object params: `_meta` is omitted; its member inputResponses has the rule RESPONSES */
+    INPUT_CALL,
+    TOOL_CALL, /* the object params: like INPUT_CALL; its member `task` has the rule TASK */
+    GENERATED, /* a value that a server has generated; it is omitted */
 };
 
 /* A member ("key":value) of an object that is being written. `at`: offset at which the member
@@ -233,7 +234,7 @@ static void canon_append_array_elements(struct canon *c, struct json_walk *w, po
     for (size_t i = 0; !c->b->failed && json_walk_peek(w, &key, &value); i++) {
         pointer_set there = canon_get_pointers_below_index(c, set, depth, i);
         if (pointers_any_ends_at_depth(c->ignore, there, depth + 1)) {
-            /* write `*` in place of the element, so that the other elements have the same
+            /* write `*` in place of an ignored element, so that the other elements keep their
              * positions */
             buf_addc(c->b, '*');
             (void)json_walk_next(w, &key, &skipped);

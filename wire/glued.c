@@ -38,8 +38,8 @@ bool glued_find_message(struct slice line, const struct json_fault *fault,
             return false;
         struct slice rest = slice_from_pointer(line, p);
         struct rpc first;
-        /* if `rest` begins with another message, the text before a later message is not only log
-         * text */
+        /* if `rest` begins with a message that is not an echo, and other text follows that message,
+         * the line has no message that follows only log text */
         if (rpc_read(rest, ret) < 0 && ret->fault.kind == JSON_TRAILING &&
             rpc_read((struct slice){rest.p, ret->fault.at}, &first) == 0 &&
             first.kind != RPC_INVALID && !glued_message_is_echo(open, &first))

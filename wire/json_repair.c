@@ -180,7 +180,7 @@ static bool json_repair_may_close_container(const struct json_repair *m, char c)
            m->expect == (c == '}' ? EXPECT_FIRST_KEY : EXPECT_FIRST_VALUE);
 }
 
-/* Handles one of the characters {}[],: at p. */
+/* Handles the character at p, which is a brace, a bracket, a comma or a colon. */
 static const char *json_repair_read_punctuation(struct json_repair_line *l, const char *p)
 {
     struct json_repair *m = l->m;

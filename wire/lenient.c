@@ -139,7 +139,8 @@ static bool scan_line_forward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p, *end = line.p + line.n, *from;
     struct nesting open = {0};
-    enum token before = TOKEN_COLON, t; /* the object may begin, as after a colon */
+    /* begin as if a colon had been read, because an object may follow a colon */
+    enum token before = TOKEN_COLON, t;
     struct slice key = {0}, last = {0};
     for (; p < end; before = t) {
         if (char_is_space(*p)) {
@@ -220,7 +221,8 @@ static void scan_line_backward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p + line.n;
     struct nesting open = {0};
-    enum token after = TOKEN_COMMA, t; /* the object may end, as before a comma */
+    /* begin as if a comma followed the line, because the end of an object may precede a comma */
+    enum token after = TOKEN_COMMA, t;
     struct slice value = {0}, last = {0};
     for (; p > line.p; after = t) {
         if (char_is_space(p[-1])) {
@@ -238,7 +240,8 @@ static void scan_line_backward(struct slice line, struct lenient *ret)
         struct slice text = {p, (size_t)(end - p)};
         if (open.depth == 1 && t == TOKEN_COLON)
             value = last;
-        /* a member is stored only here: after the token before its key was read, and fits */
+        /* Store a member only now: its key was read before, and now the token that precedes the key
+         * was read as well, and a key may follow that token. */
         if (open.depth == 1 && after == TOKEN_KEY)
             lenient_json_store_member(ret, last, value);
         last = t == TOKEN_VALUE || t == TOKEN_KEY ? text : (struct slice){0};

@@ -40,8 +40,8 @@ struct server_line {
      * was already reported with this text */
     struct slice text;
     size_t at; /* offset at which the message begins in the line */
-    /* number of bytes as received: of the whole line or lines that contain the message; of noise,
-     * only of its text */
+    /* Number of bytes as received. For a message: of the whole line or lines that contain it. For
+     * noise: of the text of the noise only. */
     size_t size;
     findings found;      /* findings about the line, and about the message `m` */
     const struct rpc *m; /* the message that was read; empty for a blank line; NULL for noise */

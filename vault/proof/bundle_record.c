@@ -1,7 +1,7 @@
 #include "vault/proof/bundle_record.h"
 
-/* Sets the members of *ret whose fields have `cover` as their member `evidence`. Reads the values
- * from r->field[at] on, and returns the index after the last value. */
+/* Copies values of the record `r`, from r->field[at] on, to members of *ret: to the fields in `s`
+ * whose member `evidence` is `cover`. Returns the index in r->field after the last copied value. */
 static size_t bundle_record_fill_row_fields(const struct record_fields *s, enum field_cover cover,
                                             const struct bundle_record *r, size_t at, void *ret)
 {

@@ -34,9 +34,9 @@ struct proof {
     size_t hash_n, hash_cap;
     struct proof_leaf *leaf; /* owned; leaves, sorted by number */
     size_t leaf_n, leaf_cap;
-    int64_t seal;              /* number of the last seal before `size`; -1: none */
-    int64_t last_seal;         /* number of the last seal in the log; -1: none */
-    uint64_t records;          /* number of records that the seal with number `seal` covers */
+    int64_t seal;      /* number of the session's last leaf `seal` before leaf `size`; -1: none */
+    int64_t last_seal; /* number of the session's last leaf `seal` in the log; -1: none */
+    uint64_t records;  /* number of records that the leaf with the number `seal` covers */
     struct digest *commitment; /* owned; the first commitment of each record */
     struct proof_row *row;     /* owned */
 };
@@ -56,8 +56,8 @@ MI_MUST int proof_read_log(struct proof *p);
 MI_MUST int proof_choose_records(struct proof *p);
 /* Adds the records that were chosen to the bundle, and then the record `end`. */
 MI_MUST int proof_add_records(struct proof *p, struct bundle_out *o);
-/* If o is NULL, chooses the leaves `redact` that are about the chosen records; otherwise adds the
- * lines of the chosen leaves to the bundle. */
+/* Call it twice. The first call has NULL for `o`: it chooses the leaves `redact` that are about the
+ * chosen records. The second call adds the lines of these leaves to the bundle `o`. */
 MI_MUST int proof_add_redactions(struct proof *p, struct bundle_out *o);
 
 #endif

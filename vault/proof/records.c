@@ -199,8 +199,9 @@ static void proof_write_redaction_line(struct bundle_out *o, struct slice name,
     bundle_write_line(o, (struct slice){line, (size_t)n});
 }
 
-/* If o is NULL, chooses the leaf of the current row; otherwise writes the line of the row, if its
- * leaf was chosen. *open: number of the leaf whose lines are being written; -1: none. */
+/* Handles the current row, a line of a leaf `redact`. If o is NULL, chooses the leaf if the bundle
+ * has the line's record. Otherwise writes the line to the bundle, if the leaf was chosen. *open:
+ * number of the leaf whose lines are being written; -1: none. */
 static int proof_choose_or_write_redaction(struct proof *p, struct bundle_out *o, sqlite3_stmt *s,
                                            int64_t *open)
 {

@@ -131,10 +131,10 @@ static const char *const sort_keys[] = {
 /* SQL values for columns that the tables of older versions lack. */
 #define NO_BINARIES "NULL AS result_binaries, NULL AS result_binary_size"
 
-/* Adds the calls of a schema (`main` or `temp`) to the SQL statement, as a table `c`. With
- * x->operations, c also has the columns of operations, and answer_seq is the seq of the answer to
- * the first request. With x->several, the statement starts from the operations, because the table
- * `operations` has few rows. */
+/* Adds the table `calls` of a schema (`main` or `temp`) to the SQL statement, under the name `c`.
+ * If x->operations is set, `c` also has the columns of operations, and answer_seq is the seq of the
+ * answer to the first request. If has_operations is true and x->several is set as well, the
+ * statement starts from the table `operations`, because that table has few rows. */
 static void add_calls_table(struct buf *sql, const struct call_question *x, const char *schema,
                             bool has_operations, bool has_binaries)
 {

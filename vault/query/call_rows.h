@@ -27,10 +27,10 @@ MI_MUST int call_rows_read_with_callback(struct query *q, const struct call_ques
 
 /* *ret: whether the vault has operations. Returns 0 or an error. */
 MI_MUST int call_rows_check_operations(struct query *q, bool *ret);
-/* Derives the calls of the sessions that match the filter and are not in the table `calls`.
- * call_rows_read() and call_rows_read_with_callback() derive these calls themselves. A caller that
- * calls several functions of this file in one transaction must call this function before the
- * transaction. */
+/* Derives the calls of those sessions that match the filter and are not marked as having all of
+ * their calls in the table `calls`. call_rows_read() and call_rows_read_with_callback() derive
+ * these calls themselves. A caller that calls several functions of this file in one transaction
+ * must call this function before the transaction. */
 MI_MUST int call_rows_prepare(struct query *q, const struct filter *f);
 
 #endif

@@ -365,7 +365,8 @@ bool query_check_row_order(const struct query *q, struct query_range *r, sqlite3
     int64_t n = sqlite3_column_int64(st, 0);
     if (r->from > r->to || n < r->from || n > r->to)
         return false;
-    /* The range becomes empty after the row with the highest or lowest possible number. */
+    /* After the row with the highest possible number (backwards: the lowest), no row can follow.
+     * So the range becomes empty. */
     bool last = r->backwards ? n == INT64_MIN : n == INT64_MAX;
     r->from = last ? INT64_MAX : r->backwards ? r->from : n + 1;
     r->to = last ? INT64_MIN : r->backwards ? n - 1 : r->to;

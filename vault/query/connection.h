@@ -29,8 +29,8 @@ struct query {
  * then, connects again and finalizes prepared statements. Call this function before a transaction.
  * 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int query_reopen_if_outdated(struct query *q);
-/* Frees q->derived. Call this function before the connection is closed, which deletes
- * temp.calls. */
+/* Frees q->derived. Call this function before the connection is closed. Closing the connection
+ * deletes the table temp.calls. */
 void query_free_derived_calls(struct query *q);
 
 #endif

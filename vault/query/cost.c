@@ -40,8 +40,8 @@ static int cost_add_server(struct cost *c, struct slice name, size_t *ret)
 struct cost_reading_session {
     int64_t id, started_at_us;
     size_t server; /* index of the session's server in cost.list */
-    /* index of the session in the array `session` of its server; session_n or above: it is not in
-     * that array */
+    /* index of the session in the array cost_server.session of its server; cost_server.session_n or
+     * above: that array does not have the session */
     size_t at;
 };
 
@@ -60,7 +60,9 @@ struct cost_reading {
     /* owned; the sessions; sorted by id when all sessions are known */
     struct cost_reading_session *session;
     size_t session_n, session_cap;
-    size_t at; /* index of the session of the last call; session_n: there was no call */
+    /* index in the array cost_reading.session of the session whose call was read last;
+     * cost_reading.session_n: no call was read yet, or the array does not have its session */
+    size_t at;
     struct cost_status {
         int64_t id;
         enum call_status status;
@@ -318,8 +320,8 @@ static size_t cost_count_results_within_tokens(const struct cost_results *r, uin
     return from;
 }
 
-/* Removes tools that were not called and are not in the list that is counted, but only in an older
- * list. */
+/* Removes the tools that were not called, and that only an older list has: the list whose tokens
+ * are counted does not have them. */
 static void cost_remove_unused_old_tools(struct cost_server *s)
 {
     size_t n = 0;
@@ -456,8 +458,8 @@ int cost_read_sessions(struct cost *c, struct query *q)
                                      .side = CALLS_OF_ALL,
                                      .recorded = !c->imported,
                                      .not_sent = !c->sent};
-    /* A name that contains `*`, `?` or `[` may not match itself as a glob: cost_on_session()
-     * compares the name. */
+    /* The filter would take a server name with `*`, `?` or `[` as a glob, which may not match the
+     * name itself. So cost_on_session() compares such a name. */
     if (c->server != NULL && !filter_is_glob(c->server))
         f.server = c->server;
     *c = (struct cost){.server = c->server,

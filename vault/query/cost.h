@@ -62,7 +62,8 @@ struct cost_tool {
 struct cost_session {
     int64_t id;
     bool imported;
-    /* bits of the lists that the session's client has requested: cost_lists_get_method_mask() */
+    /* the lists and instructions that were requested in the first TOOL_LIST_MESSAGES messages of
+     * the session, as bits of cost_lists_get_method_mask() */
     unsigned lists;
     char uid[32];
 };

@@ -22,7 +22,7 @@ static const struct {
 struct lists_reading {
     struct cost_server *s;
     struct query *q;
-    const char *uid;       /* uid of the session */
+    const char *uid;       /* uid of the session whose lists are read */
     bool wants_tools;      /* true: no newer session has a complete list of tools */
     struct tool_rule rule; /* owned; tool rule of the session */
     struct buf seen; /* owned; a list, from which the tools that the rule hides were removed */
@@ -214,7 +214,8 @@ static int lists_read_session(struct cost_server *s, struct query *q,
         x.list[i].complete = -1;
     struct message_question first = {
         .session_id = session->id, .from = 1, .to = TOOL_LIST_MESSAGES, .lists = true};
-    /* The rule is not read with query_session_by_id(), whose last result a caller may still use. */
+    /* Do not read the session's tool rule with query_session_by_id(): a caller may still use the
+     * last result of that function. */
     struct filter this_session = FILTER_ANY;
     this_session.session_id = session->id;
     int st = query_matching_sessions(q, &this_session, FILTER_HOLDS, 1, lists_on_session, &x);

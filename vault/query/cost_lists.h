@@ -22,8 +22,8 @@ unsigned cost_lists_get_method_mask(struct slice method);
 /* Reads the lists of `s` from s->session (newest first), and sets the token counts of `s` and of
  * its tools. Call this function after the calls were counted. */
 MI_MUST int cost_lists_read(struct cost_server *s, struct query *q);
-/* Finds or adds the tool with this name. *ret is valid until the next call of this function.
- * cost_read_sessions() sets the name of the tool later. */
+/* Finds the tool with this name, or adds it. *ret is valid until the next call of this function.
+ * Does not set the member `name` of a tool that it adds: cost_read_sessions() sets it later. */
 MI_MUST int cost_add_tool(struct cost_server *s, struct slice name, struct cost_tool **ret);
 
 #endif

@@ -41,8 +41,8 @@ enum count_by count_parse_option_word(const char *name);
  * Call count_close() in any case. */
 MI_MUST int count_calls(struct count *c, struct query *q);
 void count_close(struct count *c);
-/* Takes the next part of a key: for COUNT_TOOL the server, then the tool; otherwise the only part.
- * An empty part means that the value is unknown. */
+/* Removes the first part of a key, and returns it. A key of COUNT_TOOL has two parts: the server,
+ * then the tool. Any other key has one part. An empty part means that the value is unknown. */
 struct slice count_take_key_part(struct slice *key);
 
 #endif

@@ -24,7 +24,7 @@ struct each {
 
 /* Registers each(), which uses *e while a statement runs. Returns SQLite's code. */
 MI_MUST int each_register_function(sqlite3 *db, struct each *e);
-/* Like connect_column() and connect_time(), for an argument of each(). */
+/* Like connect_column() and connect_time(), but for an argument of each() instead of a column. */
 struct slice each_get_argument_text(sqlite3_value *v);
 int64_t each_read_clamped_time(sqlite3_value *v);
 

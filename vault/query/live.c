@@ -8,7 +8,7 @@ int query_read_change_counter(struct query *q, int64_t *ret)
 {
     int status = query_read_number(q, Q_VERSION, 0, ret);
     if (status == 0)
-        *ret += q->d.connections << 32; /* the result must also change after a reconnect */
+        *ret += q->d.connections << 32; /* a new connection must change the number as well */
     return status;
 }
 

@@ -13,7 +13,8 @@
 /* A request about a task belongs to the operation of the task. */
 #define ASKS(methods) "direction = 's2c' AND operation_seq IS NULL AND method " methods
 
-/* A session whose server asked a person: ids of the first and last such request. */
+/* A session in which the server asked: ids of the first and the last request that
+ * person_time_reading.asks selects. */
 struct asking_session {
     int64_t first, last;
 };
@@ -21,7 +22,7 @@ struct asking_session {
 struct person_time_reading {
     struct person_time_list *l;
     enum person_time_order order;
-    const char *asks;               /* SQL condition that selects requests which ask a person */
+    const char *asks;               /* SQL condition that selects the requests that ask */
     struct asking_session *session; /* owned */
     size_t n, cap;
     const struct asking_session *now; /* session whose calls are being read */

@@ -23,8 +23,10 @@ struct person_time {
 };
 
 enum person_time_order {
-    PERSON_TIME_BY_CALL, /* sort by call; list only elicitations, without texts */
-    PERSON_TIME_BY_ASK   /* sort by request of the server; list all requests that ask a person */
+    /* sort by call; list only elicitations, without method and target of the call */
+    PERSON_TIME_BY_CALL,
+    /* sort by the request of the server; list all requests of ASKER_METHODS (model/asker.h) */
+    PERSON_TIME_BY_ASK
 };
 
 struct person_time_list {

@@ -65,7 +65,7 @@ struct query_message {
     struct {
         MESSAGE_FIELDS(FIELD_MEMBER)
     };
-    /* The request with seq request_seq, to which an answer belongs. */
+    /* The request with seq request_seq. An answer answers it; a cancellation cancels it. */
     bool has_request; /* true: the request is recorded, and the following members are set */
     int64_t request_t_us;
     struct slice request_method, request_target;
@@ -142,8 +142,8 @@ struct call_question {
     bool newest_first;
     int64_t from, up_to; /* range of ids (query_call_id()); 0: no limit */
     enum call_sort sort; /* if `sort` is set, newest_first must be false */
-    /* SQL statement that selects the rows; in it, @calls is the table of the calls. NULL: each call
-     * is a row */
+    /* SQL statement that selects the rows from the calls; in its text, @calls stands for the table
+     * of the calls. NULL: each call is a row */
     const char *around;
     /* called before and between rows; false ends reading. May be NULL */
     bool (*goes_on)(void *ctx);

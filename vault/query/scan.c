@@ -136,8 +136,9 @@ int query_messages_without_bodies(struct query *q, const struct message_question
 #define OWN_STATUSES (1u << CALL_SERVER_GONE | 1u << CALL_INTERRUPTED | 1u << CALL_TIMEOUT)
 
 /* Decides whether all messages that match can be found through the table `calls`, which is much
- * smaller than the table `messages`. *ret_statuses: statuses of these calls; 0: some matching
- * messages may have no row in `calls`. Returns 0 or an error. */
+ * smaller than the table `messages`. *ret_statuses: the statuses of the calls to search; 0: use the
+ * table `messages`, because some matching messages may have no row in `calls`. Returns 0 or an
+ * error. */
 static int choose_statuses_for_calls_table(struct query *q, const struct message_question *x,
                                            unsigned *ret_statuses)
 {

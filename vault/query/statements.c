@@ -70,7 +70,7 @@ const char *const query_sql[Q_COUNT] = {
     [Q_MATCHING] = "SELECT m.id & 68719476735 FROM messages m"
                    " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
                    " WHERE m.id BETWEEN ?1 AND ?2" QUERY_WHERE " ORDER BY m.id DESC LIMIT ?3",
-    /* Like Q_MATCHING, but only for messages that end calls. */
+    /* Like Q_MATCHING, but finds only messages that end calls, through the table `calls`. */
     [Q_MATCHING_ENDS] = "SELECT DISTINCT m.id & 68719476735 FROM main.calls c"
                         " CROSS JOIN messages m ON m.id = (c.id >> 36 << 36) + c.closing_seq"
                         " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"

@@ -82,8 +82,8 @@ int tool_list_read(struct query *q, const char *server, enum tool_list_from from
     struct reading l = {
         .server = server, .except_uid = except_uid, .from = from, .before = before, .q = q};
     struct filter f = FILTER_ANY;
-    /* A name that contains `*`, `?` or `[` may not match itself as a glob: tool_list_on_session()
-     * compares the name. */
+    /* The filter would take a server name with `*`, `?` or `[` as a glob, which may not match the
+     * name itself. So tool_list_on_session() compares such a name. */
     f.server = filter_is_glob(server) ? NULL : server;
     int st = query_matching_sessions(q, &f, FILTER_BEGAN, 0, tool_list_on_session, &l);
     bool found = false;

@@ -41,9 +41,10 @@ struct question_search {
     struct intern texts;        /* owned */
     struct open_question *open; /* owned; array of OPEN_MAX questions */
     size_t open_n;
-    struct buf text, body;       /* owned; scratch */
-    const struct candidate *now; /* the element of `list` whose message is being read */
-    int64_t unread;              /* number of questions whose text is not recorded */
+    struct buf text, body; /* owned; scratch */
+    /* the request in question_search.list whose message is being read */
+    const struct candidate *now;
+    int64_t unread; /* number of questions whose text is not recorded */
     int status;
 };
 
@@ -260,7 +261,7 @@ static bool user_question_on_message(void *ctx, const struct query_message *m)
     return false;
 }
 
-/* Reads message `seq` in the session of candidate `c`. If `seq` is 0, there is no message to
+/* Reads the message `seq` in the session of the request `c`. If `seq` is 0, there is no message to
  * read. */
 static int user_question_read_message(struct question_search *x, const struct candidate *c,
                                       int64_t seq)

@@ -20,13 +20,13 @@ struct user_question {
     /* method and target of the call during which the server asks; {NULL, 0}: unknown
      * (model/asker.h) or none */
     struct slice method, target;
-    /* members of struct input_request, without escapes; `host`: the host of its `url` */
+    /* like the members of struct input_request, but unescaped; `host`: the host in its `url` */
     struct slice what, mode, host, message;
     struct slice answer; /* the outcome: input_outcome_word(), or "never" */
     int64_t after_us;    /* time until the answer; -1: no answer */
 };
 
-/* The questions that user_question_read_all() reports. */
+/* Which questions user_question_read_all() reports. */
 struct user_question_filter {
     /* `tool` of the filter selects the tool of the call; the filter's times select the time of the
      * question */

@@ -83,9 +83,9 @@ int page_read_from_store(struct remote *r, const struct remote_ask *ask, struct 
     return 0;
 }
 
-/* Makes a page from n rows of another page, beginning with row `first`. The cells at the beginning
- * of a row that are not part of the table are omitted. reversed: true: the rows are in reverse
- * order. */
+/* Makes a page from n rows of the page `p`, beginning with row `first`. If a row of `p` begins with
+ * additional cells that are not part of the table, they are omitted. reversed: true: the rows are
+ * in reverse order. */
 static int page_copy_rows(const struct page *p, const struct remote_ask *ask, size_t first,
                           size_t n, bool reversed, struct page **ret)
 {
@@ -211,7 +211,8 @@ int pages_find_adjacent_session(struct remote *r, const struct remote_ask *ask, 
 {
     bool older = ask->backwards && ask->before.p != NULL && ask->first.p == NULL;
     bool newer = !ask->backwards && ask->before.p == NULL && ask->first.n > 1;
-    /* `first` is the uid of the session, and one character that table.c has appended */
+    /* if `newer`, ask->first is the uid of the session and one character that table.c has
+     * appended */
     struct slice uid = older ? ask->before : (struct slice){ask->first.p, ask->first.n - 1};
     const struct page *p = r->sessions[1];
     size_t i;
@@ -319,10 +320,10 @@ struct group {
     struct slice uid[1 + REMOTE_SESSIONS_MORE];
 };
 
-/* Adds the sessions that a statement will probably ask for next. A statement reads sessions in the
- * order of a page. So if the session requested last precedes session g->id[0] in a page, the
- * sessions after g->id[0] in that page are added. *ask becomes a request for all sessions of the
- * group. */
+/* Adds the sessions that a statement will probably ask for next to the group `g`. A statement reads
+ * sessions in the order of a page. So if the session that was requested last (`last_id`) precedes
+ * the first session of the group in a page, the sessions that follow this first session in the page
+ * are added. *ask becomes a request for all sessions of the group. */
 static int group_prefetch_next_sessions(struct remote *r, int64_t last_id, struct group *g,
                                         struct remote_ask *ask)
 {

@@ -64,7 +64,9 @@ struct remote {
     struct page *listed[4];
     struct page *session; /* reference to the page of the session that was last read alone */
     struct kept kept[4];  /* the pages of messages that were read most recently */
-    size_t kept_next;     /* index of the element of `kept` that the next page replaces */
+    /* number of pages that were stored in remote.kept so far; modulo 4, it is the index of the page
+     * that is replaced next */
+    size_t kept_next;
     /* the pages of calls that were read last; each page has calls of one session */
     struct kept calls[1 + REMOTE_SESSIONS_MORE];
     int64_t calls_session; /* id of the session whose calls were requested last */

@@ -189,8 +189,8 @@ static void range_narrow_by_condition(struct range *r, char op, int64_t v)
 }
 
 /* Adds one condition of the statement to the request, or narrows a range with it. ids: range of the
- * first column, which is the id of the row; for events, the session. keys: for events, range of
- * their ids. */
+ * first column: the id of the row, or, in the table of events, the id of the session. keys: range
+ * of the ids of events. */
 static void cursor_add_condition(struct cursor *c, const char *plan, sqlite3_value *v,
                                  struct range *ids, struct range *keys)
 {

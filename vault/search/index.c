@@ -279,7 +279,7 @@ static int search_index_update(struct search *s, const struct search_session *se
 static int search_index_find_words(struct search *s, const struct search_session *session, size_t n,
                                    const char *query, search_fn fn, void *ctx)
 {
-    /* `session` and `n` are not used: the open file has only these sessions */
+    /* `session` and `n` are not used: the open index file has no other sessions than these */
     (void)session, (void)n;
     sqlite3_stmt *q;
     bool more = true, damaged = false;

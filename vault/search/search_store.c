@@ -24,11 +24,13 @@ static int search_store_update(struct search *s, const struct search_session *se
     return 0;
 }
 
-/* Data of a callback that selects the found messages whose session is in `session`. The messages
- * are found in the order of the sessions in `session`. */
+/* Data of the callback search_store_on_found(). The callback passes on a message that was found if
+ * the message's session is in the array `session`. The search finds messages in the order of this
+ * array. */
 struct passing {
     const struct search_session *session;
-    /* `at`: number of sessions in `session` that precede the session of the found message */
+    /* `n`: length of the array `session`; `at`: number of sessions in it that precede the session
+     * of the message that was found last */
     size_t n, at;
     search_fn fn;
     void *ctx;

@@ -40,8 +40,8 @@ int search_terms_add(struct search_terms *t, const char *text, bool exact)
     return st;
 }
 
-/* The syntax of the queries of an index. A word in a query has only letters and digits, so it never
- * contains a quote. */
+/* The syntax of queries, for one kind of index. A word in a query has only letters and digits, so
+ * it never contains a quote. */
 struct dialect {
     const char *and, *quote, *prefix;
     bool keys; /* true: the index contains keys (search_key_of_word()) in place of words */

@@ -201,7 +201,8 @@ static bool message_is_of_proxy_request(const struct call_message *m)
                                    : m->request_seq == 0 && m->action == ROW_SWALLOWED;
 }
 
-/* Copies a call in `kept` to another element, with its texts. */
+/* Copies an open call, with its texts, to the element `to` of call_batch.kept, and lets the call
+ * point to the texts in this element. `from` may be the same element. */
 static void copy_kept_call(struct kept_call *to, const struct kept_call *from)
 {
     if (to != from)
@@ -212,8 +213,9 @@ static void copy_kept_call(struct kept_call *to, const struct kept_call *from)
         to->call.target.p = to->text + to->call.method.n;
 }
 
-/* Adds an open call to `kept`. If there is no room, drops the oldest calls: when they end, they are
- * read from the table. */
+/* Adds an open call to the array b->kept, unless its texts are too long. If the array is full,
+ * removes the older half of it first. Calls that are not in the array are read from the table
+ * `calls` when they end. */
 static void call_batch_remember_open_call(struct call_batch *b, const struct call *c)
 {
     if (c->method.n + c->target.n > CALL_KEPT_TEXT)
@@ -233,7 +235,8 @@ static void call_batch_remember_open_call(struct call_batch *b, const struct cal
     copy_kept_call(k, k);
 }
 
-/* Sets `kept` to the calls that are open after the batch. Call it after the rows were written. */
+/* Updates the array b->kept: removes the calls that the batch has ended, and adds the calls that
+ * the batch has begun and not ended. Call it after the rows were written. */
 static void call_batch_keep_open_calls(struct call_batch *b)
 {
     size_t n = 0;
@@ -382,7 +385,7 @@ int call_batch_add_message(struct call_batch *b, sqlite3 *db, const struct call_
     late->result = call_message_measure_result(m);
     late->body = (struct slice){0};
     late->read = NULL;
-    /* the call is part of an operation, which a later message may continue */
+    /* update the row now: the call is part of an operation, which a later message may continue */
     if (m->link.kind != LINK_NONE)
         return update_row_of_ended_call(b, db, late);
     if (call_set_intern_text(&b->calls, &late->finding) < 0)

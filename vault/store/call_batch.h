@@ -26,8 +26,9 @@
 #include <sqlite3.h>
 
 #define CALL_BATCH_MAX 1024 /* maximum number of messages in a batch */
-#define CALL_KEPT_MAX 256   /* maximum number of open calls in `kept` */
-/* Longest texts of a call in `kept`, in bytes; a call with longer texts is read from the table. */
+#define CALL_KEPT_MAX 256   /* maximum number of open calls in the array call_batch.kept */
+/* Maximum number of bytes of method and target together, for an open call in call_batch.kept. A
+ * call with longer texts is read from the table `calls`. */
 #define CALL_KEPT_TEXT 96
 
 /* A call that an earlier batch has stored as open. */
@@ -50,11 +51,12 @@ struct call_batch {
     struct call_set calls;  /* the calls that begin in the current batch */
     struct kept_call *kept; /* owned; the newest open calls, sorted by seq */
     size_t kept_n;
-    /* indexes in `kept` of the calls that messages of the current batch have ended */
+    /* calls of earlier batches that the current batch has ended, as indexes in call_batch.kept */
     uint16_t ended[CALL_KEPT_MAX];
     size_t ended_n;
-    /* Owned; array of CALL_BATCH_MAX elements. Each is a message that ends a call of an earlier
-     * batch, if that call is not in `kept`. */
+    /* Owned; array of CALL_BATCH_MAX elements: messages that may end calls of earlier batches, if
+     * these calls are not in call_batch.kept. A message with a link is not stored here: the row of
+     * its call is updated at once. */
     struct call_message *late;
     size_t late_n;
     size_t n; /* number of messages in the batch */

@@ -14,7 +14,8 @@
     "68719476735),"                                                                                \
     " (SELECT max(id) FROM calls WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735)"          \
     " FROM sessions WHERE id = ?1 AND calls IS NOT 1 AND ended_at_us IS NOT NULL"
-/* Selects the last of the ?3 messages that one step reads. */
+/* Selects the last message that one step reads. A step reads the first ?3 messages with ids from ?1
+ * to ?2. */
 #define STEP                                                                                       \
     "SELECT max(id) FROM (SELECT id FROM messages WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT "   \
     "?3)"

@@ -82,7 +82,7 @@ static int load_event_commitments(struct slots *s, sqlite3 *db, int64_t session_
 }
 
 /* Reads the commitments of messages, newest message first. Stores each commitment at the highest
- * free index of the group. The indexes of the events are not free. */
+ * index of the group that has no commitment yet. The commitments of events were stored before. */
 static int load_message_commitments(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     uint64_t place = s->to->n;
@@ -283,8 +283,9 @@ int coverage_mark_session_changed(struct coverage *c, sqlite3 *db)
 
 /* ---- saving --------------------------------------------------------------------------------- */
 
-/* Chooses the salt of the record `end`. The stored salt and commitment are kept if the record has
- * not changed, because after a redaction the log states them. *ret_same: whether they are kept. */
+/* Chooses the salt of the record `end`. If the record has not changed, its salt and commitment stay
+ * the same, because after a redaction the log states this commitment. *ret_same: whether they stay
+ * the same. */
 static int coverage_choose_end_salt(struct coverage *c, sqlite3_stmt *q, int i, struct salt *ret,
                                     bool *ret_same)
 {

@@ -42,16 +42,18 @@ struct db {
     const struct db_kind *kind; /* borrowed */
     sqlite3 *db;                /* owned; the connection; NULL: not connected */
     sqlite3_stmt **q;           /* owned; statements, as in kind->sql; NULL: not prepared yet */
-    bool shared;         /* the connection shares SQLite's files with writers, or is a writer */
+    /* true: the connection shares SQLite's files with writers, or is a writer */
+    bool shared;
     unsigned depth;      /* nesting depth of db_begin() */
     int64_t connections; /* number of connections that were opened so far */
     int64_t version;     /* version of the database's schema; -1: the version was not read yet */
-    bool locked; /* the last failure was caused by a lock of another process, so waiting helps */
-    bool store;  /* true: the tables are those of a store (vault/remote/remote.h) */
+    /* true: the last failure was caused by a lock of another process, so waiting helps */
+    bool locked;
+    bool store; /* true: the tables are those of a store (vault/remote/remote.h) */
     /* owned; prepared statements of db_begin_query_text() that are not in use; NULL: the element is
      * free */
     sqlite3_stmt *kept[DB_KEPT];
-    unsigned kept_n;              /* number of statements that were stored in `kept` so far */
+    unsigned kept_n;              /* how often a statement was stored in db.kept so far */
     const char *table[DB_TABLES]; /* names of tables that exist, as found by db_has_table() */
     size_t tables;
     struct buf file;   /* owned; path of the database; for a database in memory, its name */

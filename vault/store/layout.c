@@ -21,8 +21,8 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
  * to the schema, add its rows here, and describe them in docs/evidence.md.
  *
  * key      of a table: its primary key, and columns that are hidden or generated, with their types
- *          and positions in the key. Statements find rows by this key, so readers compare it in
- *          each version.
+ *          and positions in the key. It is compared in vaults of every schema version, because
+ *          queries find rows by it.
  * text     of a table: its columns in any order, because their order differs between vaults; "!" is
  *          NOT NULL. Of an index: its SQL; of an index that SQLite makes: its columns, whether it
  *          is unique, and its origin. Of a view: the SHA-256 of its SQL.
@@ -32,7 +32,7 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
 #define MARK_ZERO
 #define MARK_MINUS_ONE
 #define MARK_UNLESS(flag)
-/* V3_N is 1 if the columns that schema version N added are also in a database of version 3. */
+/* V3_N is 1 if databases of schema version 3 also have the columns that version N added. */
 #define V3_1 1
 #define V3_2 1
 #define V3_4 0
@@ -50,7 +50,7 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
 static const struct object {
     int first, last; /* first and last schema version that has the object */
     const char *type, *name, *table;
-    bool needed; /* true: each vault of these versions has the object; false: some lack it */
+    bool needed; /* true: every vault of these versions has the object; false: some lack it */
     const char *key, *text, *end;
 } known[] = {
     {BEFORE_CALLS, "table", "sessions", "sessions", true, "id INTEGER 1",

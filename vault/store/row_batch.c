@@ -39,7 +39,8 @@ void row_batch_clear(struct row_batch *b)
 #define RARE_OWN 0
 #define RARE_SAME 0
 #define RARE_RARE 1
-/* Expands to a condition: the RARE column of the row is NULL. */
+/* For a column that model/records.h marks as RARE, expands to `&&` and the condition that the
+ * column is NULL in *row. For any other column, expands to nothing. */
 #define AND_NULL(name, type, null, since, evidence, cassette, store, json, journal, usual)         \
     FIELD_IF(RARE_##usual)                                                                         \
     (&&!(FIELD_EITHER(FIELD_NUMBER_##type, BATCH_HAS_##null(name), row->name.p != NULL)))

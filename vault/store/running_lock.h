@@ -28,15 +28,14 @@ bool running_lock_is_file_of_vault(int fd, int vault);
  * (another session has the lock, so the lock file belongs to another database) or MI_EIO (the file
  * system does not support such locks, or 'L' cannot be written). */
 MI_MUST int running_lock_take(int fd, int vault, int64_t session_id);
-/* Removes the name of the lock file. Whether a session with a lock in that file runs is then
- * decided without the lock. */
+/* Deletes the lock file. A session that has a lock in the deleted file may still run: from then on,
+ * whether it runs is decided without the lock. */
 void running_lock_remove(int vault);
 
 /* Opens the file to test locks. Returns -1 if it does not exist. */
 int running_lock_open_existing(int vault);
-/* Returns what the lock says about the session. fd: the result of running_lock_open_existing(); may
- * be
- * -1. */
+/* Returns what the lock says about the session. fd: the result of running_lock_open_existing(),
+ * even if it is -1. */
 enum liveness_lock running_lock_get_state(int fd, int64_t session_id);
 
 #endif

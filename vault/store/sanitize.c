@@ -100,8 +100,8 @@ static int sanitize_name(struct row_sanitizer *k, struct redact *r, struct clean
         return st;
     struct slice head = text_prefix(buf_slice(&k->text), STORED_NAME_MAX);
     buf_slice_add(&k->clean, head);
-    /* only the length is set now; the pointer is set later, because k->clean may still move in
-     * memory */
+    /* set only the length now: the buffer with the text may still move in memory, so the pointer is
+     * set later */
     *name = (struct slice){NULL, head.n};
     return k->clean.failed ? MI_ENOMEM : 0;
 }

@@ -38,8 +38,8 @@ struct sanitized_row {
     uint64_t redactions; /* number of redactions, including row.redactions */
 };
 
-/* Whether a name contains nothing that the sanitizer replaces. The name must not be {NULL, 0}.
- * Stores the name in *last if it contains nothing and fits there. */
+/* Whether a name contains nothing that the sanitizer replaces. The name must not be {NULL, 0}. If
+ * the result is true and the name fits into *last, stores the name there. */
 bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, struct slice name);
 
 void sanitize_close(struct row_sanitizer *k);

@@ -16,7 +16,8 @@
 #define SQL_ZERO
 #define SQL_MINUS_ONE
 #define SQL_UNLESS(flag)
-/* COLUMN adds an empty argument, because some lists of fields have no argument after `null`. */
+/* Some lists of fields have no argument after `null`. For them, COLUMN passes an additional empty
+ * argument, because `...` of COLUMN_ needs one. */
 #define COLUMN(name, type, ...) COLUMN_(name, type, __VA_ARGS__, )
 #define COLUMN_(name, type, null, ...) ", " #name COLUMN_TYPE(type) SQL_##null
 #define FIRST(name, type, null, since, ...)                                                        \

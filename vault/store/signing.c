@@ -123,7 +123,8 @@ static int signing_check_and_add_leaf(void *ctx, int64_t n, struct slice text)
     return 0;
 }
 
-/* Reads the log from its first leaf. Also computes the root r->at[0] over the first `at` leaves. */
+/* Reads the log from its first leaf. Also computes the root over the first `at` leaves, and stores
+ * it in r->at[0]. */
 static int signing_read_log(struct signing *s, uint64_t at, struct reading *r)
 {
     *r = (struct reading){.s = s};

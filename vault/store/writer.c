@@ -257,8 +257,8 @@ static struct call_message call_message_of_added_row(const struct row *r,
         .target = copy->target,
         .rpc_id = copy->rpc_id,
         .finding = copy->finding,
-        /* use the original body, not the sanitized one, because the model of the client reads the
-         * original */
+        /* measure the result in the original body, not in the sanitized one, because the client's
+         * model reads the original */
         .body = r->result == NULL ? r->body : (struct slice){0},
         .read = r->read,
         .result = r->result != NULL ? *r->result : CONTEXT_NO_RESULT,

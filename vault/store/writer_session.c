@@ -21,7 +21,8 @@ static void bind_count_or_null(sqlite3_stmt *q, int i, uint64_t n)
 
 #define CLEAN_TEXTS 3
 
-/* Sanitizes texts that people or peers have chosen. The sanitized texts of *n point into `text`. */
+/* Sanitizes the texts of the session *n that people or peers have chosen. Afterwards, its name,
+ * directory and tool rule are in the buffers `text`. */
 static int sanitize_session(struct writer *s, struct session_record *n,
                             struct buf text[CLEAN_TEXTS])
 {
@@ -99,8 +100,8 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
         buf_close(&text[i]);
     if (st == 0 && (id < 1 || id > SCHEMA_SESSION_MAX))
         st = writer_fail_no_session_id(s);
-    /* A removed session may have had this id without a trace in the log. Remove its journal
-     * position, so that the new session does not use it. */
+    /* A removed session may have had this id, even if the log does not say so. Remove the journal
+     * position of that session, so that the new session does not use it. */
     bool is_new = sqlite3_last_insert_rowid(s->db) == id;
     if (st == 0 && is_new)
         st = writer_remove_journal_position(s, id);

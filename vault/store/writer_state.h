@@ -35,7 +35,7 @@ struct writer {
     sqlite3_stmt *q[Q_COUNT]; /* owned; statements, prepared once, when the writer is opened */
     struct row_sanitizer sanitizer;
     struct row_batch batch;  /* rows of the transaction that were not inserted yet */
-    struct call_batch calls; /* calls that begin or end with the rows of `batch` */
+    struct call_batch calls; /* calls that begin or end with the rows in writer.batch */
     struct bodies bodies;
     struct coverage coverage; /* evidence of the session whose records were written most recently */
     dev_t dev;                /* device of the database file at the time when it was opened */

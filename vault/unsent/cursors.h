@@ -32,8 +32,8 @@ struct target_state {
 /* Stores n cursors of a target in one transaction. */
 MI_MUST int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, size_t n,
                          int64_t now_us);
-/* Stores the state of a target. If t->sent_at_us is 0, the stored time is not changed. If t->error
- * is set, the stored number of leaves is not reduced. */
+/* Stores the state of a target. If t->sent_at_us is 0, keeps the stored time of the last successful
+ * attempt. If t->error is set, does not reduce the stored number of leaves. */
 MI_MUST int cursors_save_target(struct unsent *u, const struct target_state *t);
 
 /* Removes the rows of a target in one transaction, so that the vault no longer knows what was sent

@@ -99,7 +99,7 @@ static bool row_number_is_next(enum unsent_rows what, const int64_t key[3],
                                const struct cell *first, int64_t n, int64_t *last)
 {
     int64_t from = what == UNSENT_MESSAGES || what == UNSENT_EVENTS ? key[1] : key[0];
-    if (what == UNSENT_REPLACED) /* the statement for UNSENT_REPLACED reads all rows at once */
+    if (what == UNSENT_REPLACED) /* these rows have no number: they are counted (OFFSET) instead */
         return true;
     bool next =
         first->type == CELL_INT &&

@@ -91,8 +91,8 @@ static inline uint64_t json_block_find_escapes(uint64_t slashes, uint64_t *carry
 {
     const uint64_t odd = 0xAAAAAAAAAAAAAAAAu;
     uint64_t first = slashes & ~*carry;
-    /* `begins` also has a bit for the byte after adjacent backslashes; `& slashes` removes this
-     * bit */
+    /* `begins` also has a bit for the byte after a run of an odd number of backslashes. This byte
+     * is not a backslash, so `& slashes` clears its bit. */
     uint64_t begins = (((first << 1) | odd) - first) ^ odd;
     uint64_t ret = begins & slashes & ~*carry;
     *carry = ret >> 63;

@@ -287,7 +287,7 @@ static inline uint32_t hash_key(struct slice key)
         h = mix_hash(h, w);
     }
     const char *last = key.p + key.n - 1;
-    if (key.n >= 4) /* the two loads overlap in keys of less than 8 bytes */
+    if (key.n >= 4) /* if less than 8 bytes are left, the two loads overlap */
         h = mix_hash(h, load_u32(key.p) | load_u32(last - 3) << 32);
     else if (key.n > 0)
         h = mix_hash(h, load_u8(key.p) | load_u8(key.p + key.n / 2) << 8 | load_u8(last) << 16);

@@ -148,7 +148,7 @@ breaches protocol_check_inputs(struct protocol *p, struct json_value requests,
     breaches r = 0;
     struct json_walk w = json_walk_begin(requests);
     for (int i = 0; i < PROTOCOL_KEYS && json_walk_next(&w, &key, &one); i++) {
-        /* The request may be redacted if `check` reads it from a recording. */
+        /* skip a request that was redacted: `check` reads messages from recordings */
         if (slice_begins(json_string_raw(one), "[redacted:"))
             continue;
         const char *flaw = find_request_flaw(one);

@@ -108,8 +108,8 @@ breaches protocol_check_legacy_task(struct protocol *p, struct json_value task);
 /* Forgets that a request with this id created a task. Call this when a new request has the same
  * id. */
 void protocol_forget_request(struct protocol *p, uint64_t id);
-/* Whether the request with this id has ended and has created a task. The client must know the task,
- * and the task must not have ended. */
+/* Whether the request with this id has ended and has created a task. Returns false if the client
+ * does not know the task, or if the task has ended. */
 bool protocol_request_has_open_task(const struct protocol *p, uint64_t id);
 
 #endif

@@ -6,10 +6,10 @@
 #include "wire/meta.h"
 #include "wire/rpc_id.h"
 
-/* Kinds of notifications. A subscription requests a kind with a member of its object
- * `notifications`, whose name is `member`. If `named` is NULL, the value of that member is true.
- * Otherwise the value is a list, and each notification has a member `named` in its params, whose
- * value must be in the list. */
+/* Kinds of notifications. `member`: name of the member by which the object `notifications` of a
+ * subscription requests this kind. If `named` is NULL, the value of the member is true. Otherwise
+ * the value is a list; `named`: name of a member in the params of each notification of this kind,
+ * whose value must be in the list. */
 static const struct {
     const char *method, *member, *named;
 } kinds[] = {

@@ -260,8 +260,9 @@ bool tool_rule_next_unmatched_pattern(const struct tool_rule *r, size_t *at, str
 
 /* ---- keys that readers may interpret differently --------------------------------------------- */
 
-/* Returns the ASCII character, with a letter in lower case, that equals a character if case is
- * ignored as in Go; 0 if there is none. Two characters outside ASCII also equal a letter. */
+/* Returns the ASCII character that equals this character if case is ignored as in Go. If it is a
+ * letter, it is in lower case. Returns 0 if there is none. Two characters outside ASCII equal an
+ * ASCII letter. */
 static char fold_letter_case(const char *p, size_t len)
 {
     uint32_t c = text_utf8_code(p, len);

@@ -40,7 +40,7 @@ struct tool_rule {
     struct tool_pattern *list; /* owned */
     size_t n, cap;
     size_t globs;
-    /* true: the owner has stopped the recording of matched patterns in `matched` */
+    /* true: tool_pattern.matched does not change any more; set by the owner */
     bool judged;
     bool keeps; /* --tools is given */
     bool read_only;

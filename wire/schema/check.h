@@ -27,8 +27,8 @@ struct place {
 };
 
 struct note {
-    /* `node`: node of the child that was evaluated; `before`: value of last[node] before this note
-     * was added */
+    /* `node`: node of the child that was evaluated; `before`: value that evaluated.last[node] had
+     * before this note was added */
     uint32_t node, before;
 };
 

@@ -43,7 +43,8 @@ static const struct {
     {"additionalProperties", KW_ADDITIONAL_PROPERTIES, INNER_SCHEMA},
     {"propertyNames", KW_PROPERTY_NAMES, INNER_SCHEMA, DIALECT_DRAFT6},
     {"prefixItems", KW_PREFIX_ITEMS, INNER_LIST, DIALECT_2020},
-    {"items", KW_ITEMS, INNER_SCHEMA}, /* KW_PREFIX_ITEMS if the value of `items` is a list */
+    /* if its value is a list, the keyword `items` counts as KW_PREFIX_ITEMS */
+    {"items", KW_ITEMS, INNER_SCHEMA},
     {"additionalItems", KW_ADDITIONAL_ITEMS, INNER_SCHEMA},
     {"contains", KW_CONTAINS, INNER_SCHEMA, DIALECT_DRAFT6},
     {"minContains", KW_MIN_CONTAINS, INNER_NONE, DIALECT_2019},

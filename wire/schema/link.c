@@ -18,7 +18,8 @@
 
 #define NAMES_ADDRESS_MAX ((size_t)2048)
 #define NAMES_ADDRESSES_MAX ((size_t)1 << 20)
-#define INDEX_MAX 8 /* maximum number of digits of an index, which is less than JSON_TREE_MAX */
+/* maximum number of digits of the index of an array element; indexes are less than JSON_TREE_MAX */
+#define INDEX_MAX 8
 
 /* An unescaped name, and the node to which it refers. */
 struct schema_name {
@@ -42,7 +43,7 @@ struct schema_names {
     uint32_t *base;
     struct slice *address; /* owned; for each node that is a base: its address */
     struct schema_name_list members, anchors, addresses;
-    struct schema_name_list dynamic; /* the dynamic anchors; `anchors` has them too */
+    struct schema_name_list dynamic; /* the dynamic anchors, which are in `anchors` as well */
     struct buf texts;                /* texts of unescaped names and of indices of elements */
     struct buf uris;                 /* texts of all addresses, one after the other */
     struct buf want, part;           /* buffers that the search for a target uses */

@@ -203,9 +203,9 @@ enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
     return state == TOOL_SCHEMA_NONE ? SCHEMA_FITS : SCHEMA_UNKNOWN;
 }
 
-/* Converts the result of a check to the rule that the message violates: `failed` if the check
- * failed; 0 if the value matches. For an unknown result, returns schema-not-checked the first time
- * for each tool, and 0 later. */
+/* Returns the rule that a message violates, from the result of a schema check: `failed` if the
+ * value does not match the schema; 0 if it matches. If the result is unknown, returns the rule
+ * schema-not-checked the first time for each tool, and 0 later. */
 static breaches tools_get_broken_rule(struct tool *tool, enum schema_result result,
                                       enum rule failed)
 {

@@ -42,7 +42,7 @@ struct tool {
     struct tool_schema input, output;
     bool warned;         /* a warning about the tool's arguments was logged */
     bool not_checked;    /* the finding schema-not-checked was reported */
-    unsigned generation; /* generation of the last list that contained the tool */
+    unsigned generation; /* tools.generation of the last list that contained the tool */
     char *data;          /* owned; the buffer into which `name` and `text` point */
 };
 
@@ -51,9 +51,9 @@ struct tools {
     /* limits of the compiled schemas; on a live connection, cpu_us is set */
     struct schema_limits limits;
     size_t n, cap, bytes;
-    unsigned generation;
-    /* generation of the list for which unlisted tools were removed last; they are removed once for
-     * each list */
+    unsigned generation; /* number of lists that were begun so far */
+    /* value of tools.generation when the tools that are not in the list were removed last; before
+     * the list is complete, they are removed at most once, to make room */
     unsigned swept;
     uint64_t next; /* hash of the cursor of the next page; 0: no page is missing */
     bool begun;    /* true: at least one page of the list was read */

@@ -85,7 +85,7 @@ void uri_resolve(struct buf *b, struct slice base, struct slice ref)
             buf_addc(b, '/');
     }
     buf_slice_add(b, r.path);
-    /* the path of a base URI has no dots to remove */
+    /* the path of a base URI has no segments "." and "..", so only those of `ref` are removed */
     if (r.path.n > 0 && memchr(r.path.p, '.', r.path.n) != NULL)
         remove_dot_segments(b, from);
     buf_slice_add(b, r.query);

@@ -13,7 +13,7 @@
 /* A session of the vault, and whether it may be removed. */
 struct candidate {
     int64_t id, started_us, ended_us;
-    int64_t since_us; /* earliest start of this session and of all newer sessions */
+    int64_t since_us; /* earliest start time among this session and all newer sessions */
     bool running, removable, planned;
 };
 

@@ -41,7 +41,7 @@ struct prune {
     struct prune_files bodies, logs, escalations;
     struct prune_report plan, done;
     int64_t page_size;
-    /* leaf pages of the table `messages`; leaf pages of all other tables */
+    /* pages[0]: leaf pages of all tables except `messages`; pages[1]: those of `messages` */
     struct prune_pages pages[2];
     /* number of the search index file whose size was counted last, plus 1; 0: no file was
      * counted */
