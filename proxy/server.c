@@ -70,7 +70,8 @@ static void give_up_restart(struct proxy *p, struct buf *why)
     unsigned n = server_state_count_recent_restarts(&p->machine, clock_mono_us());
     if (p->machine.handshake_lost) {
         log_error(
-            "cannot restart the server, the client's initialize was too large to keep: server=%s",
+            "cannot restart the server: the client's initialize request was too large to keep: "
+            "server=%s",
             p->cfg->name);
         return;
     }

@@ -177,8 +177,8 @@ static const struct {
     [RULE_REUSED_INPUT_KEY] =
         {"reused-input-key", SEVERITY_ERROR,
          "The task has used this key of inputRequests before, for another request.",
-         "The server restarts the counter of its keys. The client believes that it has answered "
-         "the new request for input already."},
+         "The server restarts the counter of its keys. The client believes that it has already "
+         "answered the new request for input."},
     [RULE_UNKNOWN_INPUT_KEY] =
         {"unknown-input-key", SEVERITY_ERROR, "The task has asked for no input with this key.",
          "The client renames keys, or answers the question of another task."},
@@ -199,8 +199,8 @@ static const struct {
          "a `subscriptions/listen`, and with its id."},
     [RULE_UNASKED_NOTIFICATION] =
         {"unasked-notification", SEVERITY_ERROR,
-         "The notification came before its stream was acknowledged, or is of a kind that the "
-         "client did not request or the server did not agree to.",
+         "The notification came before its stream was acknowledged, or the client did not request "
+         "notifications of this kind, or the server did not agree to send them.",
          "The server sends every notification to every client, or agrees to more than was "
          "requested."},
     [RULE_UNASKED_LOG] =
