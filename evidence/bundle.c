@@ -292,15 +292,15 @@ static int check_commitment_chain(const struct bundle *b, const struct bundle_re
         if (r->kind == BUNDLE_END && line[i].leaf < b->leaf[b->seal].n)
             continue;
         if (!digest_eq(&line[i].old, &at)) {
-            buf_printf(why, "the %s that was redacted is not the one that was sealed", name);
+            buf_printf(why, "`%s` was changed between its seal and its redaction", name);
             return MI_EINVAL;
         }
         at = line[i].now;
     }
     if (digest_eq(&at, &now))
         return 0;
-    buf_printf(why, "the record `%s` is not the one that was %s", name,
-               n > 0 ? "stored when it was redacted" : "sealed");
+    buf_printf(why, "the record `%s` %s", name,
+               n > 0 ? "was changed after its redaction" : "is not the one that was sealed");
     return MI_EINVAL;
 }
 

@@ -84,7 +84,7 @@ static void proxy_on_client_closed(struct relay *r)
 
 static void on_client_not_reading(struct relay *r)
 {
-    log_info("the client no longer reads");
+    log_info("the client has stopped reading messages");
     server_handle_event(r->data, SERVER_EV_CLIENT_NOT_READING);
 }
 

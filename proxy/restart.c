@@ -25,8 +25,9 @@ static void reject_crashing_request(struct proxy *p, struct pending *q, const ch
                why);
     message_append_name(&name, q->method, q->target);
     const char *happened = text.failed ? why : buf_str(&text);
-    log_error("a request ended two server processes: server=%s request=\"%s\"", p->cfg->name,
-              buf_str(&name));
+    log_error(
+        "two server processes ended while they handled the same request: server=%s request=\"%s\"",
+        p->cfg->name, buf_str(&name));
     incidents_escalate_crash(&p->incidents, happened, q);
     answer_request_of_ended_server(&p->traffic, q, CALL_SERVER_GONE,
                                    server_cause_name(p->machine.cause), happened);
@@ -212,7 +213,7 @@ enum server_event restart_start_next_process(struct proxy *p)
         if (!sent) { /* without initialize the new process would wait, and appear hung */
             buf_clear(&p->start_error);
             buf_adds(&p->start_error,
-                     "out of memory, initialize was not repeated to the new process");
+                     "out of memory: initialize was not sent to the new process of the server");
             p->start_error_short = p->start_error.n;
             p->exit_status = PROXY_FAILED;
         }

@@ -70,17 +70,18 @@ static void give_up_restart(struct proxy *p, struct buf *why)
     unsigned n = server_state_count_recent_restarts(&p->machine, clock_mono_us());
     if (p->machine.handshake_lost) {
         log_error(
-            "cannot restart the server, the client's initialize was too large to keep: server=%s",
+            "cannot restart the server: the client's initialize request was too large to keep: "
+            "server=%s",
             p->cfg->name);
         return;
     }
     if (p->machine.max_restarts == 0 || p->machine.cannot_start)
         return;
     if (n > 0)
-        buf_printf(
-            why,
-            "; it was restarted %u time%s within a minute before, so it is not restarted again", n,
-            n == 1 ? "" : "s");
+        buf_printf(why,
+                   "; it was restarted %u time%s within the last minute, so it is not "
+                   "restarted again",
+                   n, n == 1 ? "" : "s");
     incidents_escalate_crash_loop(
         &p->incidents, buf_str(why),
         q != NULL && request_was_read_by_server(q, server_process_count_read_bytes(p)) ? q : NULL);

@@ -49,9 +49,10 @@ static void report_dropped_bytes(struct stderr_relay *v)
     char text[128];
     if (v->dropped == 0 || outbox_count_bytes(&v->box) > STDERR_RELAY_MAX / 2)
         return;
-    int n = snprintf(text, sizeof text,
-                     "%smcp-interposer: warn: stderr was not read: dropped_bytes=%llu\n",
-                     v->in_line ? "\n" : "", (unsigned long long)v->dropped);
+    int n = snprintf(
+        text, sizeof text,
+        "%smcp-interposer: warn: stderr was not read, so output was dropped: dropped_bytes=%llu\n",
+        v->in_line ? "\n" : "", (unsigned long long)v->dropped);
     v->dropped = 0;
     v->in_line = false;
     stderr_relay_add_bytes(v, (struct slice){text, (size_t)n});

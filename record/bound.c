@@ -57,8 +57,8 @@ void bound_escalate_lost_messages(struct recorder *r)
             .at_us = clock_wall_us(),
             .seq = r->seq,
             .action = "messages lost",
-            .happened = slice_of("The vault cannot be written, and the messages of all sessions "
-                                 "that wait in memory have reached --max-waiting."),
+            .happened = slice_of("The vault cannot be written, and the messages that wait in "
+                                 "memory, of all sessions together, have reached --max-waiting."),
             .done = slice_of("Messages are forwarded without being recorded."),
             .look = slice_of(
                 "`mcp-interposer doctor` names the journals whose messages are not stored yet."),

@@ -269,7 +269,7 @@ static void print_compared_parts(struct verify_output *r, const struct audit_vau
     size_t from = o->b.n;
     out_printf(o,
                "compared: the database, %llu session%s, the log, %lld checkpoint%s of the vault, "
-               "%lld from elsewhere%s",
+               "%lld from files or anchors%s",
                (unsigned long long)covered, covered == 1 ? "" : "s", (long long)v->checkpoints,
                v->checkpoints == 1 ? "" : "s", (long long)v->notes,
                v->kept > 0 ? ", and the checkpoint next to the key" : "");

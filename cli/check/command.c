@@ -26,7 +26,7 @@ static const struct opt table_of_options[] = {
      "which findings lead to exit status 1: names, error, warning, note, none"},
     {'i', "ignore", "LIST", NULL, "names of findings to ignore"},
     {0, "large-result", "N", NUMBER_TEXT(CONTEXT_LARGE_RESULT),
-     "answers with more estimated tokens than this have the finding large-result"},
+     "report answers with more estimated tokens than this as large-result"},
     {0, "only", "client|server|both", "both", "only findings about messages of this side"},
     {'a', "all", NULL, NULL, "check every session of the vault"},
     FILTER_CALL_OPTS,

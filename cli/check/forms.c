@@ -145,7 +145,7 @@ static void add_junit_case(const struct check_report *r, const struct check_reco
         const struct check_finding *one = &x->findings[i];
         if (one->name != f->name)
             continue;
-        buf_printf(&c->detail, "\nmessage %lld, of the %s", (long long)one->seq,
+        buf_printf(&c->detail, "\nmessage %lld, from the %s", (long long)one->seq,
                    finding_sender_name(one));
         check_report_append_message_name(r, one, ", ", "", &c->detail);
         buf_adds(&c->detail, one->detail.n > 0 ? ": " : "");
@@ -163,7 +163,7 @@ static void add_sarif_result(const struct check_report *r, const struct check_re
     c->rule = (struct report_rule){f->name, f->meaning, f->remedy, levels[f->severity]};
     c->place.seq = f->seq;
     *(x->session_id == 0 ? &c->place.file : &c->place.session) = check_report_get_text(r, x->name);
-    buf_printf(&c->name, "Message %lld, of the %s", (long long)f->seq, finding_sender_name(f));
+    buf_printf(&c->name, "Message %lld, from the %s", (long long)f->seq, finding_sender_name(f));
     check_report_append_message_name(r, f, " (", ")", &c->name);
     check_report_append_sentence(r, f, &c->message);
     report_add_sarif(report);

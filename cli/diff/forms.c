@@ -198,8 +198,8 @@ void diff_add_session_difference(struct report *report, const struct diff *d,
     struct report_case *c = report_begin_case(report);
     struct diff_fact f;
     c->rule = (struct report_rule){"session", "The sessions differ in more than their calls.",
-                                   "The message names what differs: another client, server or "
-                                   "revision of the protocol can explain other calls.",
+                                   "The message names what differs. Another client, server or "
+                                   "revision of the protocol can explain why the calls differ.",
                                    REPORT_ERROR};
     c->place = place[DIFF_B];
     buf_adds(&c->name, "session");

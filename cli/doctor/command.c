@@ -23,7 +23,7 @@
 
 static const struct opt table_of_options[] = {
     {'q', "quick", NULL, NULL,
-     "do not read the messages: neither integrity nor the servers and their durations are checked"},
+     "do not read the messages; skip the checks of integrity, of servers and of durations"},
     {0, "repair", NULL, NULL, "first recover sessions from damaged databases that were put aside"},
     {'v', "verbose", NULL, NULL, "list the checks that found nothing, too"},
     {0, "json", NULL, NULL, "print one JSON object per line for each check"},
@@ -57,8 +57,8 @@ static void check_schema(struct doctor *d, const struct health *h)
                             (long long)h->version, (long long)health_get_schema_version());
     else if (h->version < health_get_schema_version())
         doctor_report_fault(d, "schema", "start a proxy once: it upgrades the schema",
-                            "version %lld is older than %lld", (long long)h->version,
-                            (long long)health_get_schema_version());
+                            "version %lld is older than %lld, which this program needs",
+                            (long long)h->version, (long long)health_get_schema_version());
     else
         doctor_report_passed(d, "schema", "version %lld", (long long)h->version);
     if (!h->journal_is_wal)
@@ -79,9 +79,9 @@ static void check_wal_size(struct doctor *d, const struct health *h)
             wal.s);
     else
         doctor_report_passed(d, "wal", "the write-ahead log has a size of %s", wal.s);
-    doctor_report_passed(d, "database", "%s for %lld session%s, %s of it free",
-                         units_format_bytes(h->db_bytes).s, (long long)h->sessions,
-                         h->sessions == 1 ? "" : "s", units_format_bytes(h->free_bytes).s);
+    doctor_report_passed(d, "database", "%lld session%s in a file of %s, of which %s are free",
+                         (long long)h->sessions, h->sessions == 1 ? "" : "s",
+                         units_format_bytes(h->db_bytes).s, units_format_bytes(h->free_bytes).s);
 }
 
 #define UNLOCK                                                                                     \
@@ -208,10 +208,9 @@ static void check_proxies(struct doctor *d)
     if (dead > 0)
         doctor_report_fault(
             d, "proxies", "mcp-interposer reap",
-            "%lld killed prox%s left %lld process%s, and recorded no end of the session, "
-            "which is not sealed",
+            "%lld killed prox%s left %lld process%s; %s no recorded end and no seal",
             (long long)dead, dead == 1 ? "y has" : "ies have", (long long)left,
-            left == 1 ? "" : "es");
+            left == 1 ? "" : "es", dead == 1 ? "its session has" : "their sessions have");
     else
         doctor_report_passed(d, "proxies", "%lld running", (long long)live);
     running_list_close(&l);

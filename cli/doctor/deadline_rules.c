@@ -29,7 +29,7 @@ static int read_server_rules(const struct rules *r, int argc, char **argv, struc
         st = settings_get_text(&s, "config") != NULL ? MI_EINVAL : MI_ENOENT;
         break;
     case SETTINGS_HELP:
-        buf_adds(error, "--help starts no server");
+        buf_adds(error, "the command has the option --help, so it starts no server");
         break;
     case SETTINGS_INVALID:
         break;

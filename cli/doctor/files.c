@@ -169,8 +169,9 @@ void doctor_check_escalations(struct doctor *d)
         doctor_report_fault(d, "escalations", remedy, "%lld escalation%s, the newest %s ago",
                             (long long)m.n, m.n == 1 ? "" : "s", buf_str(&ago));
     else if (m.n > 0)
-        doctor_report_passed(d, "escalations", "%lld, the newest more than a day ago",
-                             (long long)m.n);
+        doctor_report_passed(d, "escalations",
+                             "%lld escalation%s; the newest is more than a day old", (long long)m.n,
+                             m.n == 1 ? "" : "s");
     else
         doctor_report_passed(d, "escalations", "none");
     buf_close(&ago);

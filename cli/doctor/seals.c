@@ -64,7 +64,8 @@ static void seals_report_all(struct doctor *d, const struct unsealed *x)
         "run mcp-interposer reap on that machine or in that container; if that machine or "
         "container is gone, the session stays unsealed, and audit verify reports it as incomplete");
     report_unsealed_sessions(
-        d, x->lost, "the proxy was killed before its process was recorded, and the journal is gone",
+        d, x->lost,
+        "the proxy was killed before its process id was recorded, and its journal is gone",
         "nothing can be done; the session's records can still be verified, and audit "
         "verify reports the session as incomplete");
     report_unsealed_sessions(d, x->ended, "the session has ended, but its seal is missing",

@@ -35,11 +35,10 @@ static void check_anchors(struct doctor *d, const struct settings *own,
             doctor_report_fault(d, "anchor", REMEDY, "%s",
                                 st == MI_ENOMEM ? "out of memory" : buf_str(&error));
         else if (size < last->size && strcmp(where, "syslog") != 0)
-            doctor_report_fault(
-                d, "anchor", REMEDY,
-                "the anchor %s is behind: the last checkpoint has %" PRIu64
-                " leaves, and the last checkpoint that was copied to the anchor has %" PRIu64,
-                where, last->size, size);
+            doctor_report_fault(d, "anchor", REMEDY,
+                                "the anchor %s is behind: its last checkpoint has %" PRIu64
+                                " leaves, the vault's last checkpoint has %" PRIu64,
+                                where, size, last->size);
         else
             doctor_report_passed(d, "anchor", "%s", where);
     }

@@ -140,8 +140,8 @@ void doctor_check_wrapped_servers(struct doctor *d, struct rules *rules)
     if (all.fixed.n > 0 && !all.fixed.failed)
         doctor_report_note(
             d, "clients",
-            "not recorded, because plugins, extensions and the administrator have files "
-            "that wrap does not change: %s",
+            "these servers are not recorded, because wrap does not change the files of plugins, "
+            "extensions and the administrator: %s",
             buf_str(&all.fixed));
     if (d->found == before)
         doctor_report_passed(d, "clients", "%zu configuration file%s, %lld wrapped server%s",

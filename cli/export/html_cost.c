@@ -115,7 +115,7 @@ static void html_add_sum(struct buf *b, const struct cost_server *s)
     if (s->tools >= 0) {
         buf_printf(b, "%lld tools: their definitions take ", (long long)s->tools);
         show_append_tokens(b, s->definition_tokens);
-        buf_adds(b, " tokens, the definitions of tools that were not called take ");
+        buf_adds(b, " tokens; the definitions of tools that were not called take ");
         show_append_tokens(b, s->never_used_tokens);
         buf_adds(b, ". ");
     } else {

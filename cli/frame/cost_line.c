@@ -98,7 +98,7 @@ void append_costs_not_in_table(struct buf *b, const struct cost_server *s)
     for (size_t i = 0; i < MI_COUNT(rest); i++) {
         if (rest[i].tokens <= 0)
             continue;
-        buf_adds(b, n++ == 0 ? "Not in the table: " : ", ");
+        buf_adds(b, n++ == 0 ? "Tokens that are not in the table: " : ", ");
         buf_printf(b, "%s ", rest[i].name);
         show_append_tokens(b, rest[i].tokens);
     }

@@ -32,7 +32,7 @@ static const struct {
     {"alive", "because", "at-work", "the server is not killed: its child processes use the CPU"},
     {"alive", "because", "starting", "the server is not killed: it is starting"},
     {"hang", NULL, NULL,
-     "the server hangs and is killed, silent for {waited_ms} after message {seq}"},
+     "the server hangs and is killed: it was silent for {waited_ms} after message {seq}"},
     {"imported", NULL, NULL, "the recording was imported; its digest is {digest}"},
     {"escalation", NULL, NULL, "a person is needed ({cause}): see {path} in the vault"},
     {"restart", NULL, NULL, "the server is restarted after {delay_ms}, attempt {attempt}"},
@@ -55,8 +55,8 @@ static const struct {
      "message {seq} was forwarded: it repeats the call {tool} of message {first}, which may have "
      "run"},
     {"repeat", "decision", "insisted",
-     "message {seq} was forwarded: it repeats the call {tool} of message {first}, which may have "
-     "run, and an earlier repeat was refused"},
+     "message {seq} was forwarded, because an earlier repeat was refused: it repeats the call "
+     "{tool} of message {first}, which may have run"},
     {"repeat", "decision", "answered",
      "message {seq} was answered with the late answer to message {first}: it repeats the call "
      "{tool} of that message, which may have run"},
@@ -64,7 +64,7 @@ static const struct {
      "message {seq} was refused: it repeats the call {tool} of message {first}, which may have "
      "run"},
     {"repeats-full", NULL, NULL,
-     "there are more uncertain calls than can be remembered: some repeats may not be noticed"},
+     "too many calls may have run without an answer: repeats of the oldest ones are not noticed"},
     {"unfinished-line", NULL, NULL,
      "{bytes} bytes of a line arrived from the {from}, and nothing more for 5 seconds"},
     {"gap", "reason", "vault removed",
@@ -72,14 +72,16 @@ static const struct {
     {"gap", "reason", "database damaged",
      "rows are missing: earlier rows were in a damaged database that was put aside"},
     {"gap", "reason", "damaged",
-     "rows are missing: the journal was damaged, and the rows behind the damage are unknown"},
+     "rows are missing: the journal was damaged, and its rows after the damage could not be read"},
     {"gap", NULL, NULL,
      "{lost} rows are missing, between messages {first_seq} and {last_seq}: {reason}"},
     {"gap", NULL, NULL, "{lost} rows are missing: {reason}"},
     {"gap", NULL, NULL, "rows are missing: {reason}"},
     {"unrecordable", NULL, NULL,
-     "message {seq} is stored without its body: storing it killed the recorder {kills} times"},
-    {"unrecordable", NULL, NULL, "a row is missing: storing it killed the recorder {kills} times"},
+     "message {seq} is stored without its body: the recorder died {kills} times while storing the "
+     "body"},
+    {"unrecordable", NULL, NULL,
+     "a row is missing: the recorder died {kills} times while storing the row"},
     {"finding-added", NULL, NULL, "message {seq} has another finding: {finding}"},
 };
 

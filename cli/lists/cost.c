@@ -59,10 +59,10 @@ static const struct show_column columns[] = {
 static const char about[] =
     "Numbers marked with ~ are estimated tokens. DEFINITIONS is what a client passes\n"
     "to its model in every session: names, descriptions, schemas and annotations of\n"
-    "all tools. USED is how many of them were called, NEVER USED the tokens of the\n"
-    "others. RESULTS are the texts of answers to calls of tools: half of them had at\n"
-    "most P50 tokens, 95 % at most P95. Images, audio and blobs have no tokens:\n"
-    "BINARY is how many there are, and their size, if there are any.\n"
+    "all tools. USED is the number of tools that were called. NEVER USED is how many\n"
+    "tokens the definitions of the other tools have. RESULTS are the texts of results\n"
+    "of tools: half of them had at most P50 tokens, 95 % at most P95. Images, audio\n"
+    "and blobs have no tokens: BINARY is their number and size, if there are any.\n"
     "SERVER is a name as `sessions` prints it: its tools are listed.\n"
     "--since and --until select calls by their own time.\n";
 /* clang-format on */
@@ -189,8 +189,8 @@ const struct list list_cost = {
                 .operands_max = 1,
                 .run = cost_run},
     .shown = {SHOW_LIST("cost", columns)},
-    .one = "server by what its tools cost",
-    .all = "servers by what their tools cost",
+    .one = "server, by the cost of its tools",
+    .all = "servers, by the cost of their tools",
     .none = "no session is recorded",
     .read = read_cost_rows,
 };

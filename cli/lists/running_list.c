@@ -15,8 +15,8 @@
 static const char about[] =
     "OPEN is the number of pending requests of the client. UNSTORED is the size of\n"
     "messages that were forwarded and wait in memory to be stored in the database.\n"
-    "MEMORY is used by the proxy and its recorder, SERVER MEM by the process group of\n"
-    "the server; shared pages count for each process.\n"
+    "MEMORY is the memory of the proxy and its recorder. SERVER MEM is the memory of\n"
+    "the server's process group. Shared memory is counted for each process.\n"
     "\n"
     "  mcp-interposer reap    end servers left by killed proxies\n";
 /* clang-format on */

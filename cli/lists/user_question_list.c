@@ -77,7 +77,7 @@ static int user_question_list_read(struct list_reading *r)
         buf_printf(
             &r->note,
             "requests for input that are not listed: %lld; their text was not recorded, or was "
-            "replaced by the sanitizer",
+            "redacted",
             (long long)unread);
     return st;
 }

@@ -22,7 +22,7 @@ static const struct opt table_of_options[] = {
     {0, "sent", NULL, NULL, "count the calls of sessions that `send` made, too"},
     OPT_REQUESTS,
     {0, "tokens", NULL, NULL,
-     "estimated tokens of the results, which a central store does not have"},
+     "show the estimated tokens of the results; a central store has no token counts"},
     LIST_OPTS("group"),
     SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,

@@ -364,11 +364,14 @@ static void print_basis_of_suggestion(const struct basis *b, const struct tool_l
             (long long)e->tokens_all);
     if (e->more > 0)
         fprintf(stderr,
-                "%zu tool%s that nobody called %s kept, because a pattern matches the name, too\n",
-                e->more, e->more == 1 ? "" : "s", e->more == 1 ? "is" : "are");
+                "the rule also keeps %zu tool%s that nobody called, because a pattern matches "
+                "%s\n",
+                e->more, e->more == 1 ? "" : "s", e->more == 1 ? "its name" : "their names");
     if (u->gone > 0)
-        fprintf(stderr, "%zu tool%s that the server no longer lists, but that worked, %s kept\n",
-                u->gone, u->gone == 1 ? "" : "s", u->gone == 1 ? "is" : "are");
+        fprintf(stderr,
+                "the rule also keeps %zu tool%s that the server no longer lists, because calls of "
+                "%s succeeded\n",
+                u->gone, u->gone == 1 ? "" : "s", u->gone == 1 ? "it" : "them");
     if (u->hidden.n > 0)
         fprintf(stderr,
                 "these tools were called, but hide-tools or read-only of the configuration still "
@@ -417,7 +420,7 @@ static int suggest_rules_from_calls(const struct settings *s, const struct basis
                   "called: %s",
                   b->server, buf_str(&u.hidden));
     else if (u.names.n == 0)
-        log_error("no tool of %s was called: a rule would hide all of them", b->server);
+        log_error("no tool of %s was called, so a rule would hide every tool", b->server);
     else if (!has_enough_data_for_rule(s, b))
         ; /* has_enough_data_for_rule() has logged the reason */
     else if (e.hidden == 0)

@@ -17,7 +17,8 @@
 #define VALUE_MAX 300 /* maximum bytes shown of a value */
 
 static const struct opt table_of_options[] = {
-    {0, "diff", NULL, NULL, "print what changed since the newest session with another list"},
+    {0, "diff", NULL, NULL,
+     "compare the tools with those of the newest session that had other tools"},
     {0, "json", NULL, NULL, "print one JSON object per line for each tool"},
     {0, "suggest", NULL, NULL, "print a rule for `proxy` that keeps the tools that were called"},
     {0, "since", "WHEN", "30d", "with --suggest: use only calls and sessions from this time on"},

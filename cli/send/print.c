@@ -168,7 +168,7 @@ static void print_blob(struct out *o, struct print_files *f, const char *kind,
     } else {
         out_printf(o, ", %zu bytes: ", bytes.n);
         if (f->n == PRINT_FILES_MAX)
-            out_printf(o, "not written, as there are more than %d files", PRINT_FILES_MAX);
+            out_printf(o, "not written, because at most %d files are written", PRINT_FILES_MAX);
         else if (write_result_file(f, kind, mime, &bytes, &path))
             out_add_text(o, slice_of(path));
         else

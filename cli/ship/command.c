@@ -5,9 +5,9 @@
 
 static const struct opt init_options[] = {
     {0, "print", NULL, NULL,
-     "print the SQL for an administrator, who runs it with psql; needs no URL; cannot be combined "
-     "with --device; with --shards: the SQL of the router, which is made from the data in the "
-     "shards"},
+     "print the SQL, which an administrator then runs with psql; needs no URL; cannot be combined "
+     "with --device; with --shards: print the SQL of the router, which is made from the data in "
+     "the shards"},
     {0, "device", "NAME", NULL, "add a device: a login role that may only send its own recordings"},
     {0, "shards", "FILE", NULL,
      "spread the store over the databases in FILE, one URL in each line; URL is that of the "
@@ -52,13 +52,14 @@ const struct command ship_to = {
     .name = "ship to",
     .summary = "send recordings to a central store or a collector",
     .usage = "[OPTIONS] [URL]",
-    .about = "URL is that of a PostgreSQL database, such as\n"
-             "postgresql://laptop-7@db.example/fleet, in which `ship init` was run and this\n"
-             "role was added as a device; every message is stored there exactly once.\n"
-             "Or it is that of an OpenTelemetry collector: otlp+http://HOST:4318 or\n"
-             "otlp+https://HOST gets calls, findings and events as spans, logs and metrics,\n"
-             "at least once, without arguments and results unless --content is given;\n"
-             "headers are read from OTEL_EXPORTER_OTLP_HEADERS.\n"
+    .about = "URL is the address of a PostgreSQL database, such as\n"
+             "postgresql://laptop-7@db.example/fleet, or of an OpenTelemetry collector,\n"
+             "otlp+http://HOST:4318 or otlp+https://HOST.\n"
+             "The database must have been prepared with `ship init`, and the role of the URL,\n"
+             "here laptop-7, must be a device. The database stores every message exactly once.\n"
+             "A collector gets calls, findings and events as spans, logs and metrics, at least\n"
+             "once, without arguments and results unless --content is given; headers are read\n"
+             "from OTEL_EXPORTER_OTLP_HEADERS.\n"
              "Without --once the command follows the vault until stopped, waits for the first\n"
              "recording if there is none yet, and tries again while the other side cannot be\n"
              "reached.\n"

@@ -100,7 +100,7 @@ void pair_view_toggle_selected_call(struct ui *u)
     }
     if (c->call[0].session == s->session && c->call[0].seq == s->seq) {
         pair_view_close(u);
-        ui_say(u, "the mark was removed: no call is compared");
+        ui_say(u, "the mark was removed; to compare two calls, press c on each of them");
         return;
     }
     int st = pair_view_copy_call(s, &c->call[1]) ? pair_view_open_pair(c) : MI_ENOMEM;

@@ -309,8 +309,8 @@ static int prune_by_rules(struct query *q, const struct retention *rule, enum mo
         const struct prune_report *plan = prune_get_plan_totals(p);
         if (plan->bytes_after > rule->max_bytes)
             log_warn(
-                "%s remain, more than the limit: running sessions, the newest one%s, and today's "
-                "log file are kept",
+                "%s remain, which is more than the limit: running sessions, the newest session%s "
+                "and today's log file are never removed",
                 units_format_bytes(plan->bytes_after).s, rule->keep_last > 1 ? "s" : "");
     }
     prune_close(p);

@@ -28,7 +28,7 @@ static const struct opt table_of_options[] = {
     {.name = "idle",
      .arg = "AGE",
      .def = "10m",
-     .help = "how long a proxy without a parent process must have been idle"},
+     .help = "stop a proxy without a parent process if it has been idle this long"},
     {.name = "journals",
      .help = "also remove journals that cannot be read, or whose vault is gone"},
     {.name = "json", .help = "print one JSON object per line for each session"},
@@ -130,14 +130,15 @@ static void reap_print_text(struct out *o, const struct reaped *d, bool dry)
     out_add_text(o, slice_of(d->row->name));
     out_add_raw(o, "): ");
     if (d->idle_us >= 0) {
-        out_printf(o, "the client %d has exited, and no message has passed for %s; ",
+        out_printf(o, "the client %d has exited, and the proxy has been idle for %s; ",
                    (int)d->row->r.client_pid, units_format_duration(d->idle_us).s);
         out_printf(o, "%sthe proxy %d and its server", verb, (int)d->row->r.pid);
         return;
     }
     out_printf(o, "the proxy %d has exited; ", (int)d->row->r.pid);
     if (d->n == 0) {
-        out_add_raw(o, dry ? "would close the session" : "no process was left, closed the session");
+        out_add_raw(o, dry ? "would close the session"
+                           : "no process was left; the session was closed");
         return;
     }
     out_printf(o, "%s%zu %s of group %d (", verb, d->n, d->n == 1 ? "process" : "processes",

@@ -124,15 +124,15 @@ void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen, co
         out_end_line(o);
     out_print_paragraphs(o, 0, buf_slice(&a->lines));
     if (a->remotes.n > 0)
-        print_line(o, "Not changed, because they have a URL: ", &a->remotes,
+        print_line(o, "Servers not changed, because they have a URL: ", &a->remotes,
                    "; wrap --remote connects to them through mcp-remote.");
     if (a->kept.n > 0)
-        print_line(o, "Not changed, because they were wrapped before: ", &a->kept,
+        print_line(o, "Servers not changed, because they were wrapped before: ", &a->kept,
                    "; to give them other deadlines, unwrap them first.");
     struct buf command = {0};
     if (a->elsewhere.n > 0) {
         buf_printf(&command, "; to unwrap these as well: %s unwrap --all", program);
-        print_line(o, "Still wrapped, in files of other directories: ", &a->elsewhere,
+        print_line(o, "Files of other directories whose servers are still wrapped: ", &a->elsewhere,
                    buf_str(&command));
         buf_clear(&command);
     }

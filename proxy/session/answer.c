@@ -109,7 +109,7 @@ static size_t send_error(struct traffic *t, enum row_direction dir, const struct
 const char *answer_fault_text(findings f)
 {
     if (f & FINDING(FIND_DUPLICATE_ENVELOPE_KEY))
-        return "an envelope key occurs twice";
+        return "the member jsonrpc, id, method, params, result or error occurs twice";
     if (f & FINDING(FIND_CALL_AND_ANSWER))
         return "the message has a method and also a result or an error";
     return "not a JSON-RPC 2.0 message";

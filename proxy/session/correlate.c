@@ -50,7 +50,7 @@ static bool handle_unregistered_request(struct traffic *t, struct message *x, in
     }
     message_record(t, x, KIND_REQUEST, ROW_FORWARDED);
     if (x->dir == ROW_C2S && t->validate != VALIDATE_NONE) {
-        log_error("%s for a request in a batch, closing the connection: server=%s",
+        log_error("%s: cannot track a request in a batch, closing the connection: server=%s",
                   st == MI_ENOMEM ? "out of memory" : "too many pending requests", t->server);
         /* The server's answer to this request will be dropped as unknown. The connection to the
          * client is closed, so that the client does not wait for the answer. */

@@ -136,12 +136,15 @@ static void append_advice_on_deadline(const struct traffic *t, const struct pend
     buf_printf(why, "; this deadline of %g s is mcp-interposer's, not the server's: raise it with ",
                (double)us / 1e6);
     if (by_max)
-        buf_printf(
-            why, "--max-timeout %dm, or max-timeout = %dm in section [proxy] of its configuration",
-            minutes, minutes);
+        buf_printf(why,
+                   "--max-timeout %dm, or max-timeout = %dm in section [proxy] of mcp-interposer's "
+                   "configuration",
+                   minutes, minutes);
     else
-        buf_printf(why, "--timeout %s=%dm, or %s = %dm in section [timeout] of its configuration",
-                   buf_str(&rule), minutes, buf_str(&rule), minutes);
+        buf_printf(
+            why,
+            "--timeout %s=%dm, or %s = %dm in section [timeout] of mcp-interposer's configuration",
+            buf_str(&rule), minutes, buf_str(&rule), minutes);
     why->failed |= rule.failed;
     buf_close(&rule);
 }

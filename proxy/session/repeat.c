@@ -66,7 +66,8 @@ static void repeat_record_event(struct traffic *t, const struct message *x, uint
     buf_close(&b);
     b = (struct buf){0};
     message_append_name(&b, x->m.method, rpc_target(&x->m));
-    log_warn("a call equals one that may have run: server=%s request=\"%s\" seq=%llu first=%llu "
+    log_warn("a call equals an earlier call that may have run: server=%s request=\"%s\" seq=%llu "
+             "first=%llu "
              "decision=%s",
              t->server, buf_str(&b), (unsigned long long)seq, (unsigned long long)r->first_seq,
              repeat_decision_name(r->decision));

@@ -31,15 +31,15 @@ void uncertain_calls_add_call(struct traffic *t, const struct pending *p, const 
         .task = p->asks_for_task,
     };
     if (u.key == 0 && p->text.p == NULL) {
-        log_warn("a repeat of this call, which may have run, would not be noticed: when the call "
-                 "arrived, its tool was marked read-only or idempotent, and the call is too long "
-                 "to be stored for a later comparison: server=%s seq=%llu",
+        log_warn("this call may have run, but a repeat would not be noticed: its tool was marked "
+                 "read-only or idempotent when the call arrived, and the call was too long to be "
+                 "kept for a comparison: server=%s seq=%llu",
                  t->server, (unsigned long long)p->request_seq);
         return;
     }
     enum repeats_added added = repeats_add_call(&t->repeats, &u);
     if (added == REPEATS_NOT) {
-        log_warn("out of memory: a repeat of a call that may have run would not be noticed: "
+        log_warn("out of memory: this call may have run, but a repeat would not be noticed: "
                  "server=%s seq=%llu",
                  t->server, (unsigned long long)p->request_seq);
     } else if (added == REPEATS_IN_PLACE && t->repeats.dropped <= 1) { /* reported once */

@@ -74,8 +74,8 @@ static int add_unrecordable_entry(struct store *s, uint32_t kind, struct slice b
         e.row.body = (struct slice){0};
         st = writer_add_row(s->w, s->session_id, s->uid, &e.row);
     }
-    log_warn("an entry of the journal killed the recorder process, and is stored without its "
-             "content: seq=%llu kills=%u",
+    log_warn("an entry of the journal is stored without its content: the recorder process died "
+             "while storing the content: seq=%llu kills=%u",
              (unsigned long long)seq, kills);
     struct json_out j = begin_detail_object(s);
     if (seq != 0)

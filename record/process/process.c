@@ -134,7 +134,7 @@ static void recording_on_session_begun(void *ctx, int vault, int64_t session_id)
                                              : MI_EIO;
     }
     if (st < 0)
-        log_debug("the session has no lock: %s", strerror(errno));
+        log_debug("cannot take the lock of the session: %s", strerror(errno));
 }
 
 static bool recording_has_ended(const struct recording *p)

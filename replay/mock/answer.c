@@ -177,7 +177,7 @@ static int send_default_answer(struct conversation *s, struct mock_batch *batch,
     } else if (rpc_method_is(live, "initialize") && modern[0] != '\0')
         st = send_unsupported_version_error(
             s, batch, live, modern,
-            "the recorded server uses a later revision, without initialize");
+            "the recorded server uses a later revision of MCP, which has no initialize");
     else if (rpc_method_is(live, "initialize"))
         st = send_initialize_answer(s, batch, live);
     else if (!rpc_method_is(live, "server/discover"))

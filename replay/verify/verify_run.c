@@ -50,7 +50,8 @@ static int find_skip_reason_by_request(struct verify *v, const struct rpc *m,
         "the recording contains more than one initialize",
         "verify sends one initialize only; record each connection as a session of its own"};
     static const struct verify_skip stream = {
-        "a subscription gets no answer", "the notifications of a subscription are not compared"};
+        "a subscription has no answer to compare",
+        "the notifications of a subscription are not compared"};
     static const struct verify_skip tool = {"the tool is not marked read-only or idempotent",
                                             "--all calls the tool anyway"};
     static const struct verify_skip unknown = {"the method is not known to be read-only",

@@ -125,7 +125,7 @@ static int batch_handle_answer(struct exporter *x, enum otlp_signal signal,
         batch_count_refused_items(x, signal, (int64_t)p->n, false);
         break;
     case VERDICT_SIGNAL_REFUSED:
-        log_warn("%s; no %s are sent until the next start", buf_str(&x->error),
+        log_warn("%s; no %s are sent until this program is started again", buf_str(&x->error),
                  signals[signal].items);
         p->off = true;
         break;

@@ -280,7 +280,7 @@ static int link_result_status(struct link *l)
         buf_adds(&l->error, l->if_denied);
     else if (state != NULL && strcmp(state, "55P03") == 0)
         buf_adds(&l->error,
-                 ": another connection has a transaction open, which pg_stat_activity shows");
+                 ": another connection has an open transaction; find it in pg_stat_activity");
     return st;
 }
 

@@ -61,7 +61,7 @@ row("a progress token of another JSON type is another token", options=T,
 
 def by_max(_, s):
     message = s.answers[1][0][1]["error"]["message"]
-    check(message.endswith("not the server's: raise it with --max-timeout 5m, or max-timeout = 5m in section [proxy] of its configuration"),
+    check(message.endswith("not the server's: raise it with --max-timeout 5m, or max-timeout = 5m in section [proxy] of mcp-interposer's configuration"),
           message)
 
 

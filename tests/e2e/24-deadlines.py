@@ -18,7 +18,7 @@ def hits(name, tenths, play, **how):
     def after(_, s):
         error = s.answers[1][0][1]["error"]
         eq(error["data"]["timeout_ms"], n_ms(tenths), "the deadline in the error")
-        raise_it = f"s is mcp-interposer's, not the server's: raise it with --timeout {what}=5m, or {what} = 5m in section [timeout] of its configuration"
+        raise_it = f"s is mcp-interposer's, not the server's: raise it with --timeout {what}=5m, or {what} = 5m in section [timeout] of mcp-interposer's configuration"
         check(error["message"].endswith(raise_it), error["message"])
 
     how.setdefault("exit", (0, 124, 137, 143))   # of the new one, which may be at work, or not yet

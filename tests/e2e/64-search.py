@@ -117,7 +117,7 @@ def _(t):
     for args, says in (([], "nothing to search for"), ([""], "empty TEXT"), (["status:bad"], "expected status:failed|ok|tool-error|error|"),
                        (["tools:echo"], "unknown field 'tools'; did you mean 'tool:echo'? The fields are server:, client:, tool:, "),
                        (["is:failed"], "unknown field 'is'; the fields are server:, "), (["took:soon"], "expected took:>DURATION, such as took:>1s"),
-                       (["x", "sever:mail"], "did you mean 'server:mail'?"), (["methods:ping"], "--exact searches this text"),
+                       (["x", "sever:mail"], "did you mean 'server:mail'?"), (["methods:ping"], "to search for this text, use 'methods ping' or --exact"),
                        (["kind:"], "expected kind:request|"), (["tool:a", "tool:b"], "'tool:' is given twice"), (["-n", "x", "y"], "--limit")):
         check(says in fails(t, 2, "search", *args, "--vault", t.vault), f"{args}")
 

@@ -139,7 +139,7 @@ def _(t):
     log = log_of(t, 0, 20_000_000)
     r = t.run("prune", "--max-size", "10MB", "--yes", "--vault", t.vault)
     eq((r.returncode, r.stdout), (0, b"nothing to remove\n"), f"{r.stderr!r}")
-    check("remain, more than the limit: running sessions, the newest one, and today's log file are kept" in r.stderr.decode(), r.stderr)
+    check("remain, which is more than the limit: running sessions, the newest session and today's log file are never removed" in r.stderr.decode(), r.stderr)
     check(log.exists(), "today's log file")
     eq(left(t)[0][0], (1, 2, 3, 4, 5, 6), "sessions")
 

@@ -165,7 +165,7 @@ def _(t):
     check("mcp-interposer escalations show 20260101T000001.000Z;" in remedy and remedy.endswith("escalations done 20260101T000001.000Z"), remedy)
     for path in folder.glob("*.md"):
         os.utime(path, (time.time() - 90000,) * 2)
-    eq(doctor(t)["escalations"], [("ok", "2, the newest more than a day ago", None)], "a day later")
+    eq(doctor(t)["escalations"], [("ok", "2 escalations; the newest is more than a day old", None)], "a day later")
 
 
 @case("doctor: the remains of a killed proxy")
@@ -190,7 +190,7 @@ def _(t):
     p.die(all_of_it=True)
     got = bad(doctor(t, status=1))
     eq(set(got), {"proxies"}, "a killed proxy")
-    check(got["proxies"][0][0].endswith(", and recorded no end of the session, which is not sealed"), got)
+    check(got["proxies"][0][0].endswith("; its session has no recorded end and no seal"), got)
 
     def change(sql, *values):
         with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
@@ -208,7 +208,7 @@ def _(t):
     change("DELETE FROM running")
     seals("1 session is not sealed: the proxy ran on another machine or in a container, ", "run mcp-interposer reap on that machine or in that container; ")
     change("UPDATE sessions SET host = (SELECT host FROM sessions WHERE name = 'x') WHERE name = 'y'")
-    seals("1 session is not sealed: the proxy was killed before its process was recorded, ", "reports the session as incomplete")
+    seals("1 session is not sealed: the proxy was killed before its process id was recorded, ", "reports the session as incomplete")
     change("UPDATE sessions SET ended_at_us = started_at_us, end_reason = 'killed' WHERE name = 'y'")
     seals("1 session is not sealed: the session has ended, but its seal is missing", "mcp-interposer audit verify")
 

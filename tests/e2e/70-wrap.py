@@ -753,7 +753,7 @@ def _(t):
     eq(home.read_text(), TEXT, "the file of this client")
     lines = run(t, "unwrap").stdout.decode().splitlines()
     eq([x.split() for x in lines[2:4]], [["db", "vscode", "wrapped", "server-a", f"~/{p}/.vscode/mcp.json"] for p in ("one", "two")], "rows")
-    eq(lines[-1], "Still wrapped, in files of other directories: ~/one/.vscode/mcp.json, ~/two/.vscode/mcp.json; "
+    eq(lines[-1], "Files of other directories whose servers are still wrapped: ~/one/.vscode/mcp.json, ~/two/.vscode/mcp.json; "
        "to unwrap these as well: mcp-interposer unwrap --all", "the advice")
     r = run(t, "unwrap", "--all", "--file", home, status=2, stderr=None)
     check(b"--all and --file cannot be combined" in r.stderr, f"{r.stderr!r}")
@@ -866,7 +866,7 @@ def _(t):
     r = run(t, "wrap", stderr=None)
     for name, why in (("anchor", "`command` is not a string"), ("lines", "`command` is not a string"),
                       ("alias", "`command` is not a string"), ("number", "`args` is not an array of strings"),
-                      ("below", "the first string of `args` is not on the line of the dash before it")):
+                      ("below", "the first string of `args` is not on the same line as its dash")):
         check(f"server '{name}' is not changed: {why}".encode() in r.stderr, f"{name}: {r.stderr!r}")
     eq(path.read_text(), text, "the file")
     # A plain scalar that means something else in brackets: the round trip in memory fails.
@@ -948,7 +948,7 @@ def _(t):
     check(b"maps" not in run(t, "unwrap", "--dry-run", status=1).stdout, "unwrap")
     note = run(t, "doctor", status=None, stderr=None).stdout.decode()
     note = " ".join(note.split())
-    check(f"not recorded, because plugins, extensions and the administrator have files that wrap does not change: fs (~/{cache}/2.0.0/.mcp.json), "
+    check(f"these servers are not recorded, because wrap does not change the files of plugins, extensions and the administrator: fs (~/{cache}/2.0.0/.mcp.json), "
           f"web (~/{cache}/2.0.0/.mcp.json), inline (~/{cache}/2.0.0/.claude-plugin/plugin.json), maps (~/.gemini/" in note, note)
     for args in ("wrap", "maps"), ("unwrap", "fs"):
         r = run(t, *args, status=3, stderr=None)
@@ -1123,7 +1123,7 @@ def _(t):
     check(b"Calls end after" not in r.stdout, f"{r.stdout!r}")
     check(b"wrapped before" not in r.stdout, f"{r.stdout!r}")
     r = run(t, "wrap", "--timeout", "1h")
-    check(b"\nNot changed, because they were wrapped before: a; to give them other deadlines, unwrap them first.\n" in r.stdout,
+    check(b"\nServers not changed, because they were wrapped before: a; to give them other deadlines, unwrap them first.\n" in r.stdout,
           f"{r.stdout!r}")
     check(b"wrapped before" not in run(t, "wrap").stdout, "nothing was given that is not used")
     run(t, "unwrap")

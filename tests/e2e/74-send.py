@@ -242,7 +242,7 @@ def _(t):
     s = Sent(t, "echo", "text=a", "-o", t.tmp, answers={"tools/call": {"result": {"content": many}}})
     eq(len(list(t.tmp.glob("image-*.gif"))), 1000, "files")
     eq(s.out.splitlines()[999:], [f"image/gif, 3 bytes: {t.tmp}/image-1000.gif"] +
-       ["image/gif, 3 bytes: not written, as there are more than 1000 files"] * 2, "what is printed")
+       ["image/gif, 3 bytes: not written, because at most 1000 files are written"] * 2, "what is printed")
 
 
 @case("structured content is printed once, and a text that repeats it is left out")

@@ -411,7 +411,7 @@ def _(t):
     checkpoint(t)
     eq(doctor(), {"key": f"ok {key_file(t)}", "signing": "ok all ended sessions are signed", "anchor": f"ok {anchor}"}, "signed")
     anchor.unlink()
-    check("is behind: the last checkpoint has 4 leaves, and the last checkpoint that was copied to the anchor has 0" in doctor()["anchor"], "an anchor without it")
+    check("is behind: its last checkpoint has 0 leaves, the vault's last checkpoint has 4" in doctor()["anchor"], "an anchor without it")
     anchor.write_text("x")
     check("does not end with a complete note" in doctor()["anchor"], "a damaged anchor")
     change(t, "DELETE FROM checkpoints")

@@ -225,7 +225,7 @@ def _(t):
     eq([(x["seq"], x["finding"], x["severity"], x["why"]) for x in got["findings"]], [(9, "timeout", "error", "no answer within 30s")], "why")
     check("deadline passed" in got["findings"][0]["meaning"] and 'finding: error: timeout of seq 9 from the server' in text, (got, text))
     eq([(x["kind"], x["detail"]) for x in got["related"]], [("hang", '{"seq":8,"waited_ms":500}')], "the event")
-    check('"hang" "the server hangs and is killed, silent for 500ms after message 8"' in text, text)
+    check('"hang" "the server hangs and is killed: it was silent for 500ms after message 8"' in text, text)
     got, _ = m.call("get_call", session=1, seq=10)
     check(got["status"] == "open" and "answer" not in got and "duration_us" not in got, got)
     got, text = m.call("get_call", session=1, seq=2)

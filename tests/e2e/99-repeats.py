@@ -16,7 +16,7 @@ from replaying import Replay
 SLOW = {"MCP_INTERPOSER_ON_HANG": "cancel"}        # a server that is silent is not killed
 ARGUMENTS = {"to": "a@b", "n": 1, "more": {"p": [1, 2], "q": None}}
 SPELLED = (b'"arguments": {"more":{"q":null, "p":[1.0,2]}, "\\u006e" : 1e0, "to":"a\\u0040b"}, "name":"send"')
-FIRST_IN = "a call equals one that may have run"
+FIRST_IN = "a call equals an earlier call that may have run"
 
 
 def send(id, arguments=None, name="send", **more):

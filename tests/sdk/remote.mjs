@@ -115,7 +115,7 @@ export async function checkRemote({ interposer, root, settings, cwd, test }) {
     await test("wrap without --remote leaves a URL alone, and says so", async () => {
       const { stdout } = await run("wrap", "--vault", vault.dir, "far", "silent");
       same("the file", await readFile(file, "utf8"), text);
-      if (!stdout.includes("Not changed, because they have a URL: far, silent; wrap --remote connects")) throw new Error(stdout);
+      if (!stdout.includes("Servers not changed, because they have a URL: far, silent; wrap --remote connects")) throw new Error(stdout);
     });
     await test("wrap --remote: the client talks to the server of the URL, with its headers", async () => {
       await run("wrap", "--remote", "--vault", vault.dir);

@@ -50,9 +50,9 @@ static const struct {
                              "The negotiated revision does not have this method.",
                              "The sender ignores the negotiated revision: for example, it sends "
                              "`ping` in 2026-07-28, or uses tasks in 2025-06-18."},
-    [RULE_WRONG_DIRECTION] = {"wrong-direction", SEVERITY_ERROR,
-                              "Only the other side may send this method.",
-                              "Client and server were mixed up, or a library serves both."},
+    [RULE_WRONG_DIRECTION] =
+        {"wrong-direction", SEVERITY_ERROR, "Only the other side may send this method.",
+         "The sender confuses the roles of client and server, or uses a library for both roles."},
     [RULE_UNDECLARED_CAPABILITY] =
         {"undeclared-capability", SEVERITY_ERROR,
          "The method needs a capability that was not declared.",
@@ -111,8 +111,8 @@ static const struct {
     [RULE_STRAY_CANCELLATION] =
         {"stray-cancellation", SEVERITY_ERROR,
          "The cancellation names no request that its sender may cancel.",
-         "The sender never used the id, or used it with another JSON type; or a server cancels a "
-         "request of the client: in 2026-07-28 a server may only end a `subscriptions/listen`."},
+         "The sender never used this id, or used it with another JSON type. Or a server cancelled "
+         "a request of the client: in 2026-07-28 a server may cancel only `subscriptions/listen`."},
     [RULE_CANCELLED_TASK] =
         {"cancelled-task", SEVERITY_ERROR,
          "The cancelled request is finished; the task that it started continues.",
@@ -170,22 +170,22 @@ static const struct {
          "and `resources/read` may require input."},
     [RULE_INVALID_INPUT_REQUEST] =
         {"invalid-input-request", SEVERITY_ERROR,
-         "An input request is not a valid elicitation, sampling or list of roots.",
+         "An entry of inputRequests is not a valid request for elicitation, sampling or roots.",
          "The server assembles its requests for input by hand. Only `elicitation/create`, "
          "`sampling/createMessage` and `roots/list` are allowed; a form needs the "
          "`requestedSchema` of a flat object, and the mode `url` needs a `url`."},
     [RULE_REUSED_INPUT_KEY] =
         {"reused-input-key", SEVERITY_ERROR,
          "The task has used this key of inputRequests before, for another request.",
-         "The server restarts the counter of its keys. The client believes that it has answered "
-         "the new request for input already."},
+         "The server restarts the counter of its keys. The client believes that it has already "
+         "answered the new request for input."},
     [RULE_UNKNOWN_INPUT_KEY] =
         {"unknown-input-key", SEVERITY_ERROR, "The task has asked for no input with this key.",
          "The client renames keys, or answers the question of another task."},
     [RULE_BAD_RETRY] =
         {"bad-retry", SEVERITY_ERROR,
-         "The retry has the id of the first attempt, has an unknown requestState or that of "
-         "another request, or lacks the input that the server asked for.",
+         "The retry reuses the id of the first attempt, has a requestState that is unknown or "
+         "belongs to another request, or lacks the requested input.",
          "The client treats the retry as the same request, changes the `requestState`, or retries "
          "with another method, another tool or other arguments."},
     [RULE_NOT_ACKNOWLEDGED] = {"not-acknowledged", SEVERITY_ERROR,
@@ -199,8 +199,8 @@ static const struct {
          "a `subscriptions/listen`, and with its id."},
     [RULE_UNASKED_NOTIFICATION] =
         {"unasked-notification", SEVERITY_ERROR,
-         "The notification came before its stream was acknowledged, or is of a kind that the "
-         "client did not request or the server did not agree to.",
+         "The notification came before its stream was acknowledged, or the client did not request "
+         "notifications of this kind, or the server did not agree to send them.",
          "The server sends every notification to every client, or agrees to more than was "
          "requested."},
     [RULE_UNASKED_LOG] =

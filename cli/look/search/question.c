@@ -62,7 +62,8 @@ static int question_reject_misspelt_field(const struct reading *r, const char *w
     buf_printf(r->error, "'%s': unknown field '%s'; ", word, name);
     if (near.best != NULL)
         buf_printf(r->error, "did you mean '%s%s'? ", near.best, word + n);
-    buf_printf(r->error, "%s fields are " FIELDS "; '%s %s' or --exact searches this text",
+    buf_printf(r->error,
+               "%s fields are " FIELDS "; to search for this text, use '%s %s' or --exact",
                near.best != NULL ? "The" : "the", name, word + n + 1);
     return EXIT_USAGE;
 }

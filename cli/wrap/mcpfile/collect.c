@@ -289,7 +289,7 @@ static void record_server_args(struct mcpfile_server *server, const struct mcpfi
     else if (v->type != MCPFILE_ARRAY || v->mixed)
         server->odd = "`args` is not an array of strings";
     else if (v->uneven)
-        server->odd = "the first string of `args` is not on the line of the dash before it";
+        server->odd = "the first string of `args` is not on the same line as its dash";
     server->first_arg = v->first_arg;
     server->args_n = v->args_n;
     server->dashes = v->dashes;

@@ -42,7 +42,7 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"alive", "{\"seq\":5,\"waited_ms\":300,\"because\":\"starting\"}",
          "the server is not killed: it is starting"},
         {"hang", "{\"seq\":5,\"waited_ms\":300,\"post_mortem\":{\"a\":[1]}}",
-         "the server hangs and is killed, silent for 300ms after message 5"},
+         "the server hangs and is killed: it was silent for 300ms after message 5"},
         {"imported", "{\"digest\":\"ab\"}", "the recording was imported; its digest is ab"},
         {"escalation", "{\"cause\":\"hang\",\"path\":\"Escalations/x.md\"}",
          "a person is needed (hang): see Escalations/x.md in the vault"},
@@ -67,10 +67,10 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
          "message 9 was answered with the late answer to message 5: it repeats the call send of "
          "that message, which may have run"},
         {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"insisted\",\"first\":5}",
-         "message 9 was forwarded: it repeats the call send of message 5, which may have run, and "
-         "an earlier repeat was refused"},
+         "message 9 was forwarded, because an earlier repeat was refused: it repeats the call send "
+         "of message 5, which may have run"},
         {"repeats-full", NULL,
-         "there are more uncertain calls than can be remembered: some repeats may not be noticed"},
+         "too many calls may have run without an answer: repeats of the oldest ones are not noticed"},
         {"tool-changed",
          "{\"tools\":[{\"tool\":\"a\",\"change\":\"new\"},{\"tool\":\"b\",\"change\":\"gone\"}],"
          "\"before\":\"01M\"}",
@@ -85,11 +85,11 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"gap", "{\"reason\":\"database damaged\",\"lost\":0}",
          "rows are missing: earlier rows were in a damaged database that was put aside"},
         {"gap", "{\"reason\":\"damaged\"}",
-         "rows are missing: the journal was damaged, and the rows behind the damage are unknown"},
+         "rows are missing: the journal was damaged, and its rows after the damage could not be read"},
         {"unrecordable", "{\"seq\":5,\"kills\":3}",
-         "message 5 is stored without its body: storing it killed the recorder 3 times"},
+         "message 5 is stored without its body: the recorder died 3 times while storing the body"},
         {"unrecordable", "{\"kills\":3}",
-         "a row is missing: storing it killed the recorder 3 times"},
+         "a row is missing: the recorder died 3 times while storing the row"},
         {"finding-added", "{\"seq\":5,\"finding\":\"not-json\"}",
          "message 5 has another finding: not-json"},
     };
@@ -109,9 +109,9 @@ static void test_event_words_without_a_sentence_are_the_members(void **state)
         {"hang", "not JSON", "not JSON"},
         {"hang", "[1]", "[1]"},
         {"hang", "{\"seq\":{},\"waited_ms\":-1}",
-         "the server hangs and is killed, silent for -1 after message {}"},
+         "the server hangs and is killed: it was silent for -1 after message {}"},
         {"hang", "{\"seq\":1,\"waited_ms\":9223372036854775807}",
-         "the server hangs and is killed, silent for 9223372036854775807 after message 1"},
+         "the server hangs and is killed: it was silent for 9223372036854775807 after message 1"},
         {"tool-changed", "{\"tools\":[1,\"x\",[2],{}]}", "the tools have changed: 1, x, [2], "},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++)

@@ -155,7 +155,7 @@ static void test_question_invalid_arguments_are_rejected(void **state)
     REJECTED("expected took:>DURATION", "took:>soon");
     REJECTED("expected took:>DURATION", "took:0");
     REJECTED("unknown field 'is'; the fields are server:, ", "is:failed");
-    REJECTED("kind: and took:; 'is failed' or --exact searches this text", "is:failed");
+    REJECTED("kind: and took:; to search for this text, use 'is failed' or --exact", "is:failed");
     const char *many[SEARCH_TERMS_MAX + 2] = {0};
     for (size_t i = 0; i < SEARCH_TERMS_MAX + 1; i++)
         many[i] = "word";

@@ -528,7 +528,7 @@ static void test_bundle_redactions_are_those_of_the_log(void **state)
     add_redact(&m, 1, &m.second, &now);
     buf_clear(&b);
     bundle(&m, &m.key, 2, 4, &b);
-    REFUSED(buf_slice(&b), &m.key.public, "that was redacted is not the one that was sealed");
+    REFUSED(buf_slice(&b), &m.key.public, "`message 3` was changed between its seal and its redaction");
     buf_close(&b);
     buf_close(&why);
     release(&m);

@@ -567,7 +567,8 @@ static void test_invalid_line_error_says_what_is_wrong_and_where_without_secrets
                          "the server's answer is not valid JSON: unexpected '\\x1b' at "
                          "byte 18 of the line: {\"id\":1,\"result\":{\\x1b[31m}}");
     expect_error_message(*state, "S {'jsonrpc':'2.0','id':1,'result':{},'result':{}}",
-                         "the server's answer is invalid: an envelope key occurs twice");
+                         "the server's answer is invalid: the member jsonrpc, id, method, params, "
+                         "result or error occurs twice");
     static const struct {
         const char *line, *why;
     } rows[] = {

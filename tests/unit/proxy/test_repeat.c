@@ -120,7 +120,7 @@ static void test_repeat_warn_forwards_with_finding_event_and_escalation(void **s
         strstr(r.happened, "(tools/call send) equals request 1, which was received 2.00s ago"));
     assert_non_null(
         strstr(r.happened, "the call was not answered before its deadline; no answer to the call"));
-    assert_true(said_holds("a call equals one that may have run: server=srv"));
+    assert_true(said_holds("a call equals an earlier call that may have run: server=srv"));
     say(SENT("2"));
     say(SEND("3")); /* the answer to 2 was given: this is a call of its own */
     assert_int_equal(sent_n(), 3);
@@ -383,8 +383,8 @@ static void test_repeat_large_call_whose_tool_turns_out_harmful_is_said(void **s
         "{'name':'read','inputSchema':{'type':'object'}}]}}");
     let_pass(2 * S);
     assert_false(said_holds("out of memory"));
-    assert_true(said_holds("when the call arrived, its tool was marked read-only or idempotent, "
-                           "and the call is too long to be stored"));
+    assert_true(said_holds("its tool was marked read-only or idempotent when the call arrived, "
+                           "and the call was too long to be kept"));
     end();
 }
 

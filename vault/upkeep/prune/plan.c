@@ -91,7 +91,7 @@ static int plan_removal_of_named_session(struct prune *p, struct candidates *l, 
     if (!l->c[i].running)
         return plan_removal_of_session(p, &l->c[i], bytes);
     buf_printf(p->d.error,
-               "session %lld is running, or processes of its server are; end it first, or see: "
+               "session %lld or processes of its server are still running; end them first, or see: "
                "mcp-interposer reap",
                (long long)p->rule.session);
     return MI_EBUSY;
