@@ -76,7 +76,7 @@ void chunk_release(struct chunk *c)
     free(c);
 }
 
-bool chunk_has_spare(void)
+bool chunk_has_spare_chunk(void)
 {
     return spare != NULL;
 }

@@ -27,7 +27,7 @@ MI_MUST int chunk_grow(struct chunk **c, size_t cap);
 struct chunk *chunk_add_reference(struct chunk *c);
 void chunk_release(struct chunk *c); /* `c` may be NULL */
 /* Returns true if there is a spare chunk. */
-bool chunk_has_spare(void);
+bool chunk_has_spare_chunk(void);
 /* Frees the spare chunk, if there is one. */
 void chunk_free_spare_memory(void);
 

@@ -268,7 +268,7 @@ struct progress {
 
 /* PCRE2 calls this function before it tries an item of the expression. PCRE2's own limit of steps
  * is not sufficient: its count starts again at each starting point in the text. */
-static int pattern_on_callout(pcre2_callout_block *b, void *ctx)
+static int pattern_count_match_steps(pcre2_callout_block *b, void *ctx)
 {
     struct progress *r = ctx;
     size_t now = b->current_position;
@@ -284,7 +284,7 @@ enum pattern_result pattern_search(struct pattern *p, struct slice text, struct 
     struct progress r = {.work = w, .item = 1 + (p->backreferences > 0 ? text.n / 16 : 0)};
     if (!work_count_steps(w, 20 + text.n / 8))
         return PATTERN_GAVE_UP;
-    (void)pcre2_set_callout(p->context, pattern_on_callout, &r);
+    (void)pcre2_set_callout(p->context, pattern_count_match_steps, &r);
     return pattern_result_of_pcre(pcre2_match(p->code, (PCRE2_SPTR)(text.p != NULL ? text.p : ""),
                                               text.n, 0, 0, p->data, p->context));
 }

@@ -50,7 +50,7 @@ static inline void tokens_end_word(struct tokens *t)
 }
 
 /* Counts the tokens of the current run. next: the kind of the run that follows. */
-static inline void tokens_end_run(struct tokens *t, enum token_kind next)
+static inline void tokens_count_char_run(struct tokens *t, enum token_kind next)
 {
     bool letter = next == TOKEN_LOWER || next == TOKEN_UPPER;
     switch ((enum token_kind)t->kind) {
@@ -84,7 +84,7 @@ static inline void tokens_end_run(struct tokens *t, enum token_kind next)
 
 static inline void tokens_begin_run(struct tokens *t, enum token_kind kind)
 {
-    tokens_end_run(t, kind);
+    tokens_count_char_run(t, kind);
     t->before = t->kind;
     t->kind = (uint8_t)kind;
     t->run = 1;

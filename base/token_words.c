@@ -42,7 +42,7 @@ static unsigned tokens_mask_lower_case_letters(__m128i v)
 
 /* Sets bit i of *ret_lower if byte i is a small letter, and bit i of *ret_space if byte i is a
  * space. */
-static void tokens_classify_block(const char *p, uint64_t *ret_lower, uint64_t *ret_space)
+static void tokens_find_letters_and_spaces(const char *p, uint64_t *ret_lower, uint64_t *ret_space)
 {
     *ret_lower = *ret_space = 0;
     for (unsigned i = 0; i < BLOCK; i += 16) {
@@ -76,7 +76,7 @@ static size_t tokens_scan_word_blocks(struct tokens *t, const char *p, size_t i,
 {
     uint64_t lower, space;
     while (n - i >= BLOCK) {
-        tokens_classify_block(p + i, &lower, &space);
+        tokens_find_letters_and_spaces(p + i, &lower, &space);
         /* Clear the bits of spaces that are not between two letters. The byte before the block is a
          * letter. */
         space &= lower >> 1 & (lower << 1 | 1);

@@ -142,7 +142,7 @@ int64_t tokens_count(const struct tokens *t)
     int64_t sum = 0;
     if (end.want > 0)
         tokens_add_other_char(&end, TOKENS_CONTROL);
-    tokens_end_run(&end, TOKEN_START);
+    tokens_count_char_run(&end, TOKEN_START);
     for (size_t i = 0; i < TOKENS_CLASSES; i++)
         sum += end.n[i] * weights[i];
     bool any = end.kind != TOKEN_START;

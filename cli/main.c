@@ -79,7 +79,7 @@ static int print_help(const char *name, const char *verb)
 
 static int run_built_in_or_ship(const struct settings *s, char **argv)
 {
-    bool elsewhere = s->command->run == NULL || session_store_url(s) != NULL;
+    bool elsewhere = s->command->run == NULL || session_get_store_url(s) != NULL;
     return elsewhere ? run_ship_command(argv) : s->command->run(s);
 }
 
@@ -103,7 +103,7 @@ static int run_subcommand(const struct command *c, int argc, char **argv)
 
 /* Reads `mcp-interposer [OPTIONS] -- SERVER…`. The `--` is required, because `mcp-interposer
  * --vault v sessions` must not start a server named sessions. */
-static int run_proxy_short_form(int argc, char **argv)
+static int run_proxy_without_subcommand(int argc, char **argv)
 {
     struct opt_set s;
     int next = 1;
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
         return run_print_to_stdout(&b);
     }
     if (word[0] == '-')
-        return run_proxy_short_form(argc, argv);
+        return run_proxy_without_subcommand(argc, argv);
     const struct command *c = command_find(table_of_commands, word);
     if (c == NULL)
         return fail_unknown_command(word, fail_usage_for_client);

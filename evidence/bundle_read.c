@@ -30,7 +30,7 @@ static int bundle_read_members(struct json_value object, const struct member *m,
     return found == n ? 0 : MI_EINVAL;
 }
 
-static int bundle_read_count(struct json_value v, uint64_t *ret)
+static int bundle_read_unsigned_number(struct json_value v, uint64_t *ret)
 {
     int64_t n;
     if (!json_int(v, &n) || n < 0)
@@ -100,7 +100,7 @@ int bundle_read_leaf(struct json_value v, struct bundle_leaf *ret, struct bundle
     struct json_value m[MI_COUNT(members)];
     struct slice text;
     if (bundle_read_members(v, members, MI_COUNT(members), m) < 0 ||
-        bundle_read_count(m[0], &p->n) < 0 ||
+        bundle_read_unsigned_number(m[0], &p->n) < 0 ||
         bundle_read_hashes(m[2], TREE_DEPTH, p->proof, &p->proof_n) < 0)
         return MI_EINVAL;
     ret->n = p->n;
@@ -113,7 +113,7 @@ int bundle_read_redaction(struct json_value v, uint64_t *ret_n, struct json_valu
     static const struct member members[] = {{"n", JSON_NUMBER}, {"lines", JSON_ARRAY}};
     struct json_value m[MI_COUNT(members)];
     if (bundle_read_members(v, members, MI_COUNT(members), m) < 0 ||
-        bundle_read_count(m[0], ret_n) < 0)
+        bundle_read_unsigned_number(m[0], ret_n) < 0)
         return MI_EINVAL;
     *ret_lines = m[1];
     return 0;
@@ -141,7 +141,7 @@ int bundle_read_group(struct json_value v, struct bundle_proof *p, struct digest
         {"n", JSON_NUMBER}, {"commitments", JSON_ARRAY}, {"proof", JSON_ARRAY}};
     struct json_value m[MI_COUNT(members)];
     if (bundle_read_members(v, members, MI_COUNT(members), m) < 0 ||
-        bundle_read_count(m[0], &p->n) < 0 ||
+        bundle_read_unsigned_number(m[0], &p->n) < 0 ||
         bundle_read_hashes(m[1], PLACES_GROUP, ret, ret_k) < 0 ||
         bundle_read_hashes(m[2], TREE_DEPTH, p->proof, &p->proof_n) < 0)
         return MI_EINVAL;
@@ -239,7 +239,7 @@ int bundle_read_record(struct json_value v, bool last, struct buf *text, struct 
     ret->redacted_at_us = 0;
     if (bundle_read_members(v, members, last ? 2 : 3, m) < 0 ||
         bundle_read_salt(m[0], &ret->salt) < 0 ||
-        (!last && bundle_read_count(m[2], &ret->place) < 0))
+        (!last && bundle_read_unsigned_number(m[2], &ret->place) < 0))
         return MI_EINVAL;
     /* The unescaped fields are never longer than the JSON, so `text` is not reallocated again. */
     if (!buf_reserve(text, v.text.n))

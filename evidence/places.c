@@ -17,7 +17,7 @@ void places_add_record(struct places *p, const struct digest *commitment)
     }
 }
 
-struct digest places_root_digest(const struct places *p)
+struct digest places_compute_root_digest(const struct places *p)
 {
     if (places_count_ungrouped_records(p) == 0)
         return tree_root_digest(&p->groups);

@@ -27,7 +27,7 @@ static inline size_t places_count_ungrouped_records(const struct places *p)
 
 /* Adds a record, given as its commitment. A zeroed struct places has no records. */
 void places_add_record(struct places *p, const struct digest *commitment);
-struct digest places_root_digest(const struct places *p);
+struct digest places_compute_root_digest(const struct places *p);
 /* Returns the hash of the Merkle tree's leaf for a group of k commitments. */
 struct digest places_digest_commitment_group(const struct digest *commitment, size_t k);
 

@@ -208,7 +208,7 @@ static void get_boot_id(struct in *i, char *to)
 #define GET_BOOT(name) get_boot_id(i, x->name);
 #define GET(name, type, null) GET_##type(name)
 
-static void put_running(struct out *o, const struct running *x)
+static void put_running_processes(struct out *o, const struct running *x)
 {
     RUNNING_FIELDS(PUT)
 }
@@ -295,7 +295,7 @@ static void put_entry(struct out *o, const struct entry *e)
         put_session_update(o, &e->update);
         break;
     case ENTRY_RUNNING:
-        put_running(o, &e->running);
+        put_running_processes(o, &e->running);
         break;
     case ENTRY_INVOCATION:
         put_invocation(o, &e->invocation);

@@ -62,12 +62,13 @@ static inline void journal_append_event(const struct journal *j, const char *kin
     j->event(j->owner, kind, detail);
 }
 
-static inline void journal_add_rules(const struct journal *j, uint64_t seq, breaches rules)
+static inline void journal_add_breached_rules(const struct journal *j, uint64_t seq, breaches rules)
 {
     j->add_rules(j->owner, seq, rules);
 }
 
-static inline void journal_append_update(const struct journal *j, const struct session_update *u)
+static inline void journal_append_session_update(const struct journal *j,
+                                                 const struct session_update *u)
 {
     j->update(j->owner, u);
 }

@@ -74,7 +74,8 @@ struct parts {
     size_t numbers, texts;
 };
 
-static void message_split_parts(const struct row *r, const struct invocation *x, struct parts *p)
+static void message_fill_parts_from_row(const struct row *r, const struct invocation *x,
+                                        struct parts *p)
 {
     p->number[N_SIZE] = r->size - r->body.n;
     p->number[N_REDACTIONS] = r->redactions;
@@ -114,7 +115,7 @@ static bool slice_is_within_body(struct slice s, struct slice body)
 size_t message_written_size(const struct row *r, const struct invocation *x)
 {
     struct parts p;
-    message_split_parts(r, x, &p);
+    message_fill_parts_from_row(r, x, &p);
     size_t n = sizeof(struct fixed) + r->body.n;
     for (size_t i = 0; i < p.numbers; i++)
         n += p.number[i] != 0 ? sizeof p.number[i] : 0;
@@ -160,7 +161,7 @@ static char *message_put_text_positions(char *to, const struct parts *p, struct 
 void message_write(const struct row *r, const struct invocation *x, char *to)
 {
     struct parts p;
-    message_split_parts(r, x, &p);
+    message_fill_parts_from_row(r, x, &p);
     struct fixed f = {
         .seq = r->seq,
         .t_us = r->t_us,

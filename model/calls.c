@@ -71,8 +71,8 @@ void call_end_by_message(struct call *c, const struct call_message *m)
 
 /* ---- requests of the proxy ------------------------------------------------------------------ */
 
-void call_set_add_own_request(struct call_set *c, int64_t seq, enum row_direction direction,
-                              struct slice rpc_id, int64_t closing_seq)
+void call_set_add_proxy_request(struct call_set *c, int64_t seq, enum row_direction direction,
+                                struct slice rpc_id, int64_t closing_seq)
 {
     struct own_request *o = &c->own[c->own_n++ % CALLS_OWN];
     *o = (struct own_request){.seq = seq, .direction = direction, .answered = closing_seq != 0};
@@ -175,7 +175,7 @@ static int call_set_begin_call(struct call_set *c, const struct call_message *m,
     if (call_set_intern_text(c, &call->method) < 0 || call_set_intern_text(c, &call->target) < 0)
         return MI_ENOMEM;
     if (m->origin == ROW_INTERPOSER)
-        call_set_add_own_request(c, m->seq, m->direction, m->rpc_id, 0);
+        call_set_add_proxy_request(c, m->seq, m->direction, m->rpc_id, 0);
     c->n++;
     *ret = call;
     return CALLS_BEGAN;

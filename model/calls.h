@@ -137,7 +137,7 @@ MI_MUST int call_set_intern_text(struct call_set *c, struct slice *text);
 /* Adds a request of the proxy that precedes the first message. If there are several such requests,
  * add them in the order of seq. closing_seq: seq of the request's answer; 0: none. Answers up to
  * the highest closing_seq are known: adding such an answer again changes nothing. */
-void call_set_add_own_request(struct call_set *c, int64_t seq, enum row_direction direction,
-                              struct slice rpc_id, int64_t closing_seq);
+void call_set_add_proxy_request(struct call_set *c, int64_t seq, enum row_direction direction,
+                                struct slice rpc_id, int64_t closing_seq);
 
 #endif

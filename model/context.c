@@ -159,8 +159,8 @@ static void context_count_content_block(struct context_reading *r, struct json_v
 
 /* Adds a block, or an array. If `inside` is NULL, the elements of the array are the blocks.
  * Otherwise each element has a member with this name, which is a block or an array of blocks. */
-static void context_add_blocks(struct context_reading *r, struct json_value blocks,
-                               const char *inside)
+static void context_count_blocks_in_value(struct context_reading *r, struct json_value blocks,
+                                          const char *inside)
 {
     struct slice none;
     struct json_value v;
@@ -174,7 +174,7 @@ static void context_add_blocks(struct context_reading *r, struct json_value bloc
         if (inside == NULL && v.type == JSON_OBJECT)
             context_count_content_block(r, v);
         else if (v.type == JSON_OBJECT)
-            context_add_blocks(r, json_get(v, inside), NULL);
+            context_count_blocks_in_value(r, json_get(v, inside), NULL);
     }
 }
 
@@ -190,9 +190,9 @@ static struct context_result measure_result_object(const struct context_members 
     if (m->content.type == JSON_NONE && m->structured.type == JSON_NONE &&
         m->contents.type != JSON_ARRAY && m->messages.type != JSON_ARRAY)
         return CONTEXT_NO_RESULT;
-    context_add_blocks(&r, m->content, NULL);
-    context_add_blocks(&r, m->contents, NULL);
-    context_add_blocks(&r, m->messages, "content");
+    context_count_blocks_in_value(&r, m->content, NULL);
+    context_count_blocks_in_value(&r, m->contents, NULL);
+    context_count_blocks_in_value(&r, m->messages, "content");
     struct slice structured = m->structured.text;
     int64_t tokens = r.has_text || m->structured.type == JSON_NONE
                          ? tokens_count(&r.tokens)

@@ -33,8 +33,8 @@ void escalation_head_append_fields(struct buf *b, const struct escalation_head *
 /* ---- reading ---- */
 
 /* Returns the value of a field. Appends a text to `texts`, which must have room for the text. */
-static struct cell read_head_value(const struct record_field *f, struct slice value,
-                                   struct buf *texts)
+static struct cell read_escalation_head_value(const struct record_field *f, struct slice value,
+                                              struct buf *texts)
 {
     struct json_scan scan;
     bool valid = json_scan(value, NULL, NULL, &scan) == 0;
@@ -94,7 +94,7 @@ void escalation_head_read(struct slice file, struct buf *texts, struct escalatio
         size_t i = head_find_field_of_line(line, &value);
         if (i < FIELDS_OF_ESCALATION_HEAD && !seen[i])
             field_set(&fields_of_escalation_head.list[i], ret,
-                      read_head_value(&fields_of_escalation_head.list[i], value, texts));
+                      read_escalation_head_value(&fields_of_escalation_head.list[i], value, texts));
         seen[i] = true;
     }
 }

@@ -43,7 +43,7 @@ static size_t no_progress_find_open_call(const struct no_progress *p, int64_t se
 
 /* Returns whether a call with this count is reported: at NO_PROGRESS_TIMES, and each time the count
  * has doubled. */
-static bool should_report_count(unsigned times)
+static bool should_report_call_with_count(unsigned times)
 {
     while (times > NO_PROGRESS_TIMES && times % 2 == 0)
         times /= 2;
@@ -129,10 +129,10 @@ static struct no_progress_found no_progress_handle_answer(struct no_progress *p,
     bool failed = answer->kind == RPC_ERROR || answer->is_error.type == JSON_TRUE;
     unsigned same = no_progress_count_same_answers(p, m, call, answer);
     unsigned fails = no_progress_count_failures(p, m, call, failed);
-    if (should_report_count(fails)) {
+    if (should_report_call_with_count(fails)) {
         found.times = fails;
         found.failed = true;
-    } else if (should_report_count(same) && !failed) {
+    } else if (should_report_call_with_count(same) && !failed) {
         found.times = same;
     }
     return found;

@@ -36,8 +36,8 @@ static struct slice hide_form_secrets(const struct incidents *t, struct slice te
     return n > 0 ? buf_slice(b) : text;
 }
 
-void incidents_save_message_start(struct incidents *t, enum row_direction dir,
-                                  const struct line *line)
+void incidents_save_message_prefix(struct incidents *t, enum row_direction dir,
+                                   const struct line *line)
 {
     struct slice text = {line->p, line->n};
     struct buf b = {0};
@@ -67,7 +67,7 @@ void incidents_forget_stderr_reason(struct incidents *t)
     stderr_reason_clear(&t->reason);
 }
 
-bool incidents_append_reason(const struct incidents *t, struct buf *b)
+bool incidents_append_end_reason(const struct incidents *t, struct buf *b)
 {
     if (recorder_get_level(t->recorder) == RECORD_MINIMAL)
         return false;

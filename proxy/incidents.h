@@ -41,8 +41,8 @@ struct incident_call {
 void incidents_open(struct incidents *t, struct recorder *r, const struct forms *forms);
 void incidents_close(struct incidents *t);
 /* Keeps the start of a message that was received. */
-void incidents_save_message_start(struct incidents *t, enum row_direction dir,
-                                  const struct line *line);
+void incidents_save_message_prefix(struct incidents *t, enum row_direction dir,
+                                   const struct line *line);
 /* Notes a line of the server's stderr. The caller has sanitized the line, because a secret may span
  * lines. */
 void incidents_add_stderr_line(struct incidents *t, struct slice clean);
@@ -52,7 +52,7 @@ void incidents_forget_stderr_reason(struct incidents *t);
 /* Appends the reason why the current process ended, as found in its stderr; appends nothing if
  * stderr had no line, or with --record=minimal. Returns true if the reason is an error message,
  * false if it is only the last line. */
-bool incidents_append_reason(const struct incidents *t, struct buf *b);
+bool incidents_append_end_reason(const struct incidents *t, struct buf *b);
 /* Returns true if the next process would end for the same reason. */
 bool incidents_reason_will_recur(const struct incidents *t);
 

@@ -51,7 +51,7 @@ static void proxy_on_line(struct relay *r, struct line *line)
 {
     struct proxy *p = r->data;
     bool shutdown = p->traffic.client_said_shutdown;
-    incidents_save_message_start(&p->incidents, direction_of_relay(r), line);
+    incidents_save_message_prefix(&p->incidents, direction_of_relay(r), line);
     traffic_handle_line(&p->traffic, direction_of_relay(r), line);
     report_client_shutdown(p, shutdown);
     server_handle_received_line(p);
@@ -139,13 +139,13 @@ static const struct relay_calls server_calls = {
 static void proxy_on_stderr_line(struct relay *r, struct line *line)
 {
     struct proxy *p = r->data;
-    stray_record_stderr(&p->traffic, line, 0);
+    stray_record_stderr_line(&p->traffic, line, 0);
 }
 
 static void proxy_on_long_stderr_line(struct relay *r, struct line *line)
 {
     struct proxy *p = r->data;
-    stray_record_stderr(&p->traffic, line, FINDING(FIND_TOO_LONG));
+    stray_record_stderr_line(&p->traffic, line, FINDING(FIND_TOO_LONG));
 }
 
 static void proxy_on_stderr_bytes(struct relay *r, const char *bytes, size_t n)
@@ -246,7 +246,7 @@ static void close_session(struct proxy *p)
         .exit_status = p->exit_status,
         .ended_at_us = clock_wall_us(),
     };
-    journal_append_update(p->journal, &u);
+    journal_append_session_update(p->journal, &u);
     recorder_close(p->recorder);
 }
 
@@ -258,8 +258,8 @@ static void run_loop_and_close_relays(struct proxy *p)
         relay_close(&p->relay[i]);
 }
 
-static void run_with_server(struct proxy *p, struct stream in, struct stream out,
-                            struct process_pipes pipes)
+static void run_session_with_server(struct proxy *p, struct stream in, struct stream out,
+                                    struct process_pipes pipes)
 {
     server_handle_event(p, SERVER_EV_STARTED);
     if (isatty(in.fd)) /* a person started this program: a client would use pipes */
@@ -292,7 +292,7 @@ static void on_missing_credentials(void *owner, const struct pending *q, struct 
     incidents_escalate_auth_failure(&p->incidents, q, answer);
 }
 
-static void on_repeated_call(void *owner, const struct pending *q, const char *happened)
+static void escalate_repeated_call(void *owner, const struct pending *q, const char *happened)
 {
     struct proxy *p = owner;
     incidents_escalate_repeated_call(&p->incidents, q, happened);
@@ -314,14 +314,14 @@ static void on_sanitized_stderr_line(void *owner, struct slice clean)
 
 /* ---- callbacks of the recorder -------------------------------------------------------------- */
 
-static void on_record_changed(void *data)
+static void continue_both_relays(void *data)
 {
     struct proxy *p = data;
     for (int i = 0; i < 2; i++)
         relay_continue(&p->relay[i]); /* the row is published at the end of this turn */
 }
 
-static void on_record_output(void *data, struct slice bytes)
+static void forward_recorder_output(void *data, struct slice bytes)
 {
     struct proxy *p = data;
     stderr_relay_add(&p->stderr_relay, bytes);
@@ -334,8 +334,8 @@ static void on_previous_tools(void *data, struct tools *tools, const char *uid)
 }
 
 static const struct recorder_calls recorder_calls = {
-    .changed = on_record_changed,
-    .output = on_record_output,
+    .changed = continue_both_relays,
+    .output = forward_recorder_output,
     .previous_tools = on_previous_tools,
 };
 
@@ -368,7 +368,7 @@ static void open_traffic_and_relays(struct proxy *p)
     p->traffic.on_own_answer = server_handle_answer_to_proxy;
     p->traffic.on_auth = on_missing_credentials;
     p->traffic.on_rule = on_broken_tools_rule;
-    p->traffic.on_repeat = on_repeated_call;
+    p->traffic.on_repeat = escalate_repeated_call;
     p->traffic.client_has_read = count_bytes_read_by_client;
     p->traffic.on_stderr = on_sanitized_stderr_line;
     outbox_open(&p->handshake_box);
@@ -422,7 +422,7 @@ int proxy_run(const struct proxy_config *cfg)
     bool started = server_process_start(&p, &pipes) == 0;
     open_traffic_and_relays(&p);
     if (started)
-        run_with_server(&p, in, out, pipes);
+        run_session_with_server(&p, in, out, pipes);
     else
         serve_client_without_server(&p, in, out);
     child_kill_descendants(&p.child, p.cfg->grace_us / 2, recorder_pid(p.recorder));

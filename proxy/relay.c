@@ -165,7 +165,7 @@ static char *get_buffer_to_read_into(struct relay *r, size_t *ret_n)
 
 /* ---- out of memory --------------------------------------------------------------------------- */
 
-static void relay_pause_if_starved(struct relay *r, bool starved)
+static void relay_pause_if_out_of_memory(struct relay *r, bool starved)
 {
     if (starved && !(r->stops & RELAY_STARVED)) {
         r->starved_at = ev_now(r->loop);
@@ -182,7 +182,7 @@ static void relay_on_no_memory_timer(struct ev_loop *loop, ev_timer *w, int reve
     struct relay *r = w->data;
     size_t n;
     if (line_room(&r->lines, &n) != NULL) {
-        relay_pause_if_starved(r, false);
+        relay_pause_if_out_of_memory(r, false);
     } else if (ev_now(loop) - r->starved_at >= RELAY_STARVED_S) {
         ev_timer_stop(loop, w);
         r->calls->no_memory(r);
@@ -199,7 +199,7 @@ static void read_lines_from_pipe(struct relay *r)
         size_t n;
         char *p = get_buffer_to_read_into(r, &n);
         if (p == NULL) {
-            relay_pause_if_starved(r, true);
+            relay_pause_if_out_of_memory(r, true);
             return;
         }
         ssize_t got = stream_read(&r->in, p, n);
@@ -343,7 +343,7 @@ void relay_stop_reading(struct relay *r)
     r->reported = false;
     relay_pause(r, RELAY_ENDED, true);
     relay_pause(r, RELAY_WAITS, false);
-    relay_pause_if_starved(r, false);
+    relay_pause_if_out_of_memory(r, false);
     relay_shrink_pipe(&r->in_width, &r->in);
     stream_close(&r->in);
 }

@@ -305,7 +305,7 @@ static bool client_awaits_answers(const struct proxy *p)
 
 void server_on_client_closed(struct proxy *p)
 {
-    traffic_note_client_closed(&p->traffic);
+    traffic_on_client_closed(&p->traffic);
     server_handle_event(p, client_awaits_answers(p) ? SERVER_EV_CLIENT_WAITS
                                                     : SERVER_EV_CLIENT_CLOSED);
 }

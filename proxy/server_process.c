@@ -119,7 +119,7 @@ static void append_exit_and_reason(const struct proxy *p, struct buf *b)
                    status);
     /* The server's stderr may say why it ended. After status 0, the last line of stderr may be an
      * ordinary log line. */
-    bool known = incidents_append_reason(&p->incidents, &reason);
+    bool known = incidents_append_end_reason(&p->incidents, &reason);
     if (reason.n > 0 && !reason.failed && (known || status != 0))
         buf_printf(b, "; its %s was \"%s\"", known ? "error message" : "last output",
                    buf_str(&reason));

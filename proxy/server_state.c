@@ -331,8 +331,8 @@ static void set_state_deadline(struct server_machine *s, enum server_event e, in
 
 /* Returns the transition from the table, changed if the time or the number of restarts left
  * requires another transition. */
-static struct cell find_transition(const struct server_machine *s, enum server_event e,
-                                   int64_t now_us)
+static struct cell find_state_transition(const struct server_machine *s, enum server_event e,
+                                         int64_t now_us)
 {
     struct cell c = table[s->state][e];
     if (c.to == SERVER_BACKOFF && !has_restarts_left(s, now_us) &&
@@ -349,7 +349,7 @@ static struct cell find_transition(const struct server_machine *s, enum server_e
 
 unsigned server_state_apply_event(struct server_machine *s, enum server_event e, int64_t now_us)
 {
-    struct cell c = find_transition(s, e, now_us);
+    struct cell c = find_state_transition(s, e, now_us);
     enum server_state from = s->state;
     if (c.to == SERVER_STARTING)
         return 0;

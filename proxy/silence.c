@@ -32,13 +32,14 @@ static void take_process_sample(const struct proxy *p, struct process_sample *s)
 /* Returns true if the base sample was taken at about the time when a request was written. An
  * earlier sample would count CPU time used before the request. A tenth of the wait is allowed, and
  * one tick, because CPU time is measured in ticks. */
-static bool base_sample_fits_request(const struct silence *s, int64_t written_us, int64_t waited_us)
+static bool base_sample_matches_send_time(const struct silence *s, int64_t written_us,
+                                          int64_t waited_us)
 {
     return s->base.at_us != 0 &&
            s->base.at_us >= written_us - waited_us / 10 - process_ticks_to_us(1);
 }
 
-void silence_take_due_samples(struct proxy *p)
+void silence_take_process_samples(struct proxy *p)
 {
     const struct timers *t = &p->traffic.timers;
     struct silence *s = &p->silence;
@@ -49,7 +50,7 @@ void silence_take_due_samples(struct proxy *p)
                             ? recorder_now_us(p->recorder) - first->written_us
                             : 0;
     int64_t written_us = clock_mono_us() - waited_us;
-    if (!base_sample_fits_request(s, written_us, waited_us)) {
+    if (!base_sample_matches_send_time(s, written_us, waited_us)) {
         take_process_sample(p, &s->base);
         s->recent = s->base;
     } else if (first != NULL && waited_us > 2 * (s->recent.at_us - written_us) &&
@@ -71,7 +72,7 @@ static enum liveness judge_server_at_deadline(const struct proxy *p, const struc
     };
     if (f.on_hang == ON_HANG_KILL) {
         take_process_sample(p, &now);
-        bool fits = base_sample_fits_request(s, written_us, waited_us);
+        bool fits = base_sample_matches_send_time(s, written_us, waited_us);
         f.helpers_us =
             fits ? process_tree_cpu_us_between(s->base.helper_ticks, now.helper_ticks) : 0;
         f.helper_runs = now.helper_runs;
@@ -90,7 +91,7 @@ static void replace_buf_content(struct buf *to, struct slice from)
     buf_slice_add(to, from);
 }
 
-static struct slice slice_of_buf_unless_failed(const struct buf *b, struct slice from)
+static struct slice get_buf_slice_or_empty(const struct buf *b, struct slice from)
 {
     return from.p != NULL && !b->failed ? buf_slice(b) : (struct slice){0};
 }
@@ -108,9 +109,9 @@ static void remember_unanswered_request(struct proxy *p, const struct pending *q
     buf_clear(&s->found);
     s->call = (struct incident_call){
         .seq = q->request_seq,
-        .method = slice_of_buf_unless_failed(&s->method, q->method),
-        .target = slice_of_buf_unless_failed(&s->target, q->target),
-        .text = slice_of_buf_unless_failed(&s->text, q->text),
+        .method = get_buf_slice_or_empty(&s->method, q->method),
+        .target = get_buf_slice_or_empty(&s->target, q->target),
+        .text = get_buf_slice_or_empty(&s->text, q->text),
     };
     s->asked = (struct process_sample){0};
     s->messages = p->traffic.timers.server_messages;

@@ -42,7 +42,7 @@ void silence_on_new_process(struct proxy *p);
 /* Takes the sample `base` or `recent` for the request with the next deadline, if it is due. Call
  * this function when the timer of the next deadline is set: most requests do not set the timer, and
  * then no sample is taken. */
-void silence_take_due_samples(struct proxy *p);
+void silence_take_process_samples(struct proxy *p);
 /* Call this function when a request timed out and the server has sent nothing since the request.
  * why: the text of the request's error. *ret: the event to report. Returns false if the server
  * counts as slow (LIVENESS_SLOW). */

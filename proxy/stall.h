@@ -26,6 +26,6 @@ void stall_open(struct stall *s, int64_t now_us);
 void stall_set_expected_wait(struct stall *s, int64_t most_us);
 /* Call this function when the next turn begins. Returns by how many microseconds the turn is late,
  * or 0 if that is less than STALL_US. */
-int64_t stall_measure_late_wake(struct stall *s, int64_t now_us);
+int64_t stall_measure_turn_delay(struct stall *s, int64_t now_us);
 
 #endif

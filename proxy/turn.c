@@ -53,7 +53,7 @@ static void set_deadline_timer(struct proxy *p)
     ev_timer_set(w, (double)next / 1e6 + (ev_time() - ev_now(p->loop)), 0.);
     ev_timer_start(p->loop, w);
     if (deadline)
-        silence_take_due_samples(p);
+        silence_take_process_samples(p);
 }
 
 static void on_deadline_timer(struct ev_loop *loop, ev_timer *w, int revents)
@@ -68,7 +68,7 @@ static void on_deadline_timer(struct ev_loop *loop, ev_timer *w, int revents)
 /* ---- the start ------------------------------------------------------------------------------ */
 
 /* Returns the smaller of `us` and the time left of the timer; -1 stands for no timer. */
-static int64_t shorten_wait_to_timer_us(int64_t us, struct ev_loop *loop, ev_timer *w)
+static int64_t shorten_wait_to_timer(int64_t us, struct ev_loop *loop, ev_timer *w)
 {
     if (!ev_is_active(w))
         return us;
@@ -82,7 +82,7 @@ static void on_turn_start(struct ev_loop *loop, ev_check *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
-    int64_t us = stall_measure_late_wake(&p->stall, clock_mono_us());
+    int64_t us = stall_measure_turn_delay(&p->stall, clock_mono_us());
     if (us == 0)
         return;
     log_info("this process did not run for %.1f s", (double)us / 1e6);
@@ -104,8 +104,8 @@ static void on_large_memory_timer(struct ev_loop *loop, ev_timer *w, int revents
 
 static void start_large_memory_timer(struct proxy *p)
 {
-    bool kept =
-        chunk_has_spare() || relay_has_wide_pipe(&p->relay[0]) || relay_has_wide_pipe(&p->relay[1]);
+    bool kept = chunk_has_spare_chunk() || relay_has_wide_pipe(&p->relay[0]) ||
+                relay_has_wide_pipe(&p->relay[1]);
     if (!kept || ev_is_active(&p->large_timer))
         return;
     ev_timer_set(&p->large_timer, LARGE_KEPT_S, 0.);
@@ -123,7 +123,7 @@ static void watch_waiting_lines(struct proxy *p)
 }
 
 /* Closes the server's input when the server has got everything that the client sent. */
-static void end_server_input(struct proxy *p)
+static void close_server_input_when_done(struct proxy *p)
 {
     struct relay *to_server = &p->relay[ROW_C2S];
     if (relay_has_ended(to_server) && !to_server->muted && to_server->priority == NULL &&
@@ -132,7 +132,7 @@ static void end_server_input(struct proxy *p)
         relay_close_output(to_server);
 }
 
-static void turn_on_loop_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
+static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
@@ -159,14 +159,14 @@ static void turn_on_loop_turn_end(struct ev_loop *loop, ev_prepare *w, int reven
     set_deadline_timer(p);
     if (!p->holding) {
         server_check_pending_answers(p);
-        end_server_input(p);
+        close_server_input_when_done(p);
     }
     server_report_output_flushed(p);
     start_large_memory_timer(p);
     /* The next turn must begin at the latest when one of these timers expires. */
-    int64_t us = shorten_wait_to_timer_us(-1, p->loop, &p->deadline_timer);
-    us = shorten_wait_to_timer_us(us, p->loop, &p->state_timer);
-    stall_set_expected_wait(&p->stall, shorten_wait_to_timer_us(us, p->loop, &p->child.kill_timer));
+    int64_t us = shorten_wait_to_timer(-1, p->loop, &p->deadline_timer);
+    us = shorten_wait_to_timer(us, p->loop, &p->state_timer);
+    stall_set_expected_wait(&p->stall, shorten_wait_to_timer(us, p->loop, &p->child.kill_timer));
 }
 
 void turn_open_loop_watchers(struct proxy *p)
@@ -176,7 +176,7 @@ void turn_open_loop_watchers(struct proxy *p)
     ev_set_priority(&p->turn_start, EV_MAXPRI);
     p->turn_start.data = p;
     ev_check_start(p->loop, &p->turn_start);
-    ev_prepare_init(&p->turn_end, turn_on_loop_turn_end);
+    ev_prepare_init(&p->turn_end, on_turn_end);
     ev_init(&p->deadline_timer, on_deadline_timer);
     ev_init(&p->large_timer, on_large_memory_timer);
     p->turn_end.data = p->deadline_timer.data = p->large_timer.data = p;

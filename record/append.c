@@ -206,7 +206,7 @@ static int64_t append_get_elapsed_us(void *owner)
 }
 
 /* Appends e->row, and e->invocation if e->row.ends_invocation is true. */
-static uint64_t append_row(struct recorder *r, struct entry *e)
+static uint64_t append_message_row(struct recorder *r, struct entry *e)
 {
     e->kind = ENTRY_MESSAGE;
     e->row.seq = ++r->seq;
@@ -223,7 +223,7 @@ static uint64_t append_message(void *owner, const struct row *row)
     struct entry e;
     e.row = *row;
     r->asked |= row->kind == KIND_REQUEST && row->direction == ROW_C2S;
-    return append_row(r, &e);
+    return append_message_row(r, &e);
 }
 
 static uint64_t append_answer(void *owner, const struct row *row, const struct invocation *x)
@@ -232,7 +232,7 @@ static uint64_t append_answer(void *owner, const struct row *row, const struct i
     e.row = *row;
     e.row.ends_invocation = true;
     e.invocation = *x;
-    return append_row(owner, &e);
+    return append_message_row(owner, &e);
 }
 
 static void append_event(void *owner, const char *kind, const char *detail)

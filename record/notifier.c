@@ -159,7 +159,7 @@ static void exec_command(struct dispatcher *c, char *path)
     _exit(127);
 }
 
-static void start_job(struct dispatcher *c, struct job *j, char *path)
+static void start_notify_command(struct dispatcher *c, struct job *j, char *path)
 {
     pid_t pid = fork();
     if (pid == 0)
@@ -178,7 +178,7 @@ static void start_waiting_commands(struct dispatcher *c)
     struct job *j;
     while (n < c->queue_n && (c->ended || count_running_jobs(c) < NOTIFIER_AT_ONCE) &&
            (j = find_free_job(c)) != NULL)
-        start_job(c, j, c->queue[n++]);
+        start_notify_command(c, j, c->queue[n++]);
     memmove(c->queue, c->queue + n, (c->queue_n - n) * sizeof c->queue[0]);
     c->queue_n -= n;
 }
@@ -191,7 +191,7 @@ static void warn_about_command_exit(int status)
         send_warning("exited with status %d", WEXITSTATUS(status));
 }
 
-static void reap_jobs(struct dispatcher *c)
+static void reap_ended_commands(struct dispatcher *c)
 {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
@@ -322,7 +322,7 @@ static void run_dispatcher(struct dispatcher *c)
             c); /* the output is read before the exit of the command is reported */
         if (p[1].revents != 0)
             receive_file_path(c);
-        reap_jobs(c);
+        reap_ended_commands(c);
         enforce_job_limits(c, clock_mono_us());
         start_waiting_commands(c);
     }

@@ -215,7 +215,7 @@ static void reap_worker(struct worker *w)
 
 /* ---- callbacks of the loop ------------------------------------------------------------------ */
 
-static void worker_on_control(struct ev_loop *loop, ev_io *watch, int revents)
+static void worker_on_reports_readable(struct ev_loop *loop, ev_io *watch, int revents)
 {
     (void)loop, (void)revents;
     read_worker_reports(watch->data);
@@ -248,7 +248,7 @@ void worker_open(struct worker *w, const struct process_config *cfg)
     w->cfg = *cfg;
     w->control = w->text = -1;
     w->gone_since_us = clock_mono_us();
-    ev_init(&w->control_watch, worker_on_control);
+    ev_init(&w->control_watch, worker_on_reports_readable);
     ev_init(&w->text_watch, worker_on_stderr);
     ev_init(&w->exit_watch, worker_on_exit);
     ev_init(&w->start_timer, worker_on_start_timer);

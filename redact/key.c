@@ -214,7 +214,7 @@ bool key_is_content(const struct keys *keys, struct slice name)
 
 /* Makes key_name_may_match_rule() true for names that end with the n bytes at p.
  * key_name_may_match_rule() is always true for names that do not end with two letters. */
-static void add_ending_to_quick_test(struct keys *k, const char *p, size_t n)
+static void add_name_ending_to_filter(struct keys *k, const char *p, size_t n)
 {
     if (n < 2) {
         k->all = true;
@@ -241,7 +241,7 @@ void keys_open(struct keys *k)
     for (size_t i = 0; key_secrets[i].end != NULL; i++) {
         const char *end = key_secrets[i].end;
         size_t n = strlen(end);
-        add_ending_to_quick_test(k, end, n);
+        add_name_ending_to_filter(k, end, n);
         assert(n >= 2 && i < KEY_RULES_MAX);
         unsigned b = get_rule_bucket_of_ending(end + n);
         k->next[i] = k->first[b];
@@ -284,6 +284,6 @@ int keys_add_user_rule(struct keys *k, enum key_list list, struct slice name)
     if (list == KEYS_SECRET && u.any_behind)
         k->all = true;
     else if (list == KEYS_SECRET)
-        add_ending_to_quick_test(k, u.name.p, u.name.n);
+        add_name_ending_to_filter(k, u.name.p, u.name.n);
     return 0;
 }

@@ -217,7 +217,7 @@ int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *re
     return 0;
 }
 
-size_t redact_get_text_head_len(struct slice text, size_t chars)
+size_t redact_get_len_of_first_chars(struct slice text, size_t chars)
 {
     size_t i = 0;
     for (size_t n = 0; i < text.n && n < chars;) {

@@ -110,7 +110,7 @@ size_t find_end_of_whole_words(struct slice text, size_t max_word);
 struct slice redact_shorten_name(struct slice name, size_t max);
 /* Returns the length in bytes of the first `chars` characters of a sanitized text. A redaction mark
  * at the end is included completely. */
-size_t redact_get_text_head_len(struct slice text, size_t chars);
+size_t redact_get_len_of_first_chars(struct slice text, size_t chars);
 
 /* The state of a stream of lines; a private key may span lines. Zero it at the start; pass each
  * line once, in order. */

@@ -22,8 +22,9 @@
 #define CONTENT_LONG 4096
 /* number of bytes searched at the start of long content */
 #define CONTENT_SEARCHED ((size_t)2 << 10)
-_Static_assert(CONTENT_LONG >= TRUNCATED_NAMES && CONTENT_LONG > CONTENT_SEARCHED,
-               "long_content_may_be_json() and truncate_and_search_start() read this many bytes");
+_Static_assert(
+    CONTENT_LONG >= TRUNCATED_NAMES && CONTENT_LONG > CONTENT_SEARCHED,
+    "long_content_may_be_json() and truncate_and_search_long_content() read this many bytes");
 
 /* ---- values whose key is the name of a secret ------------------------------------------------ */
 
@@ -376,8 +377,8 @@ static bool long_content_may_be_json(const struct redact *r, struct slice raw)
 /* Truncates long content and searches only its start. Returns false if the whole content must be
  * searched: it may be JSON, or a secret in the part that remains may continue after the searched
  * bytes. */
-static bool truncate_and_search_start(struct redact *r, struct slice raw, size_t base, bool odd,
-                                      int level)
+static bool truncate_and_search_long_content(struct redact *r, struct slice raw, size_t base,
+                                             bool odd, int level)
 {
     size_t first = r->edit_n;
     if (raw.n < CONTENT_LONG || odd || shapes_have_patterns(r->shapes) ||
@@ -412,7 +413,7 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
         return;
     if (kind == STRING_TRUNCATE && !truncates)
         kind = STRING_ANY;
-    bool was_truncated = truncates && truncate_and_search_start(r, raw, base, odd, level);
+    bool was_truncated = truncates && truncate_and_search_long_content(r, raw, base, odd, level);
     if (!was_truncated)
         was_truncated = collect_edits_of_string(r, raw, base, odd, level, kind, 0);
     if (was_truncated && !truncated_string_is_clean(r, first, raw, base, odd))

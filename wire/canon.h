@@ -34,8 +34,8 @@ void canon_write_request(struct buf *b, const struct rpc *m, const struct canon_
 void canon_write_value(struct buf *b, struct json_value v);
 /* Appends params.name and params.arguments of a tools/call. Two calls are equal if their texts are
  * equal. A missing name equals null; missing arguments equal {}. */
-static inline void canon_write_call(struct buf *b, struct json_value name,
-                                    struct json_value arguments)
+static inline void canon_write_tool_call(struct buf *b, struct json_value name,
+                                         struct json_value arguments)
 {
     if (name.type == JSON_NONE)
         buf_adds(b, "null");

@@ -2,7 +2,7 @@
 
 #include "wire/lenient.h"
 
-bool glued_message_is_echo(const struct open_requests *open, const struct rpc *m)
+bool glued_message_echoes_client(const struct open_requests *open, const struct rpc *m)
 {
     if (m->kind == RPC_NOTIFICATION)
         return rpc_method_is(m, "notifications/initialized") ||
@@ -42,10 +42,10 @@ bool glued_find_message(struct slice line, const struct json_fault *fault,
          * the line has no message that follows only log text */
         if (rpc_read(rest, ret) < 0 && ret->fault.kind == JSON_TRAILING &&
             rpc_read((struct slice){rest.p, ret->fault.at}, &first) == 0 &&
-            first.kind != RPC_INVALID && !glued_message_is_echo(open, &first))
+            first.kind != RPC_INVALID && !glued_message_echoes_client(open, &first))
             return false;
         if (ret->fault.kind != JSON_OK || ret->kind == RPC_INVALID || ret->kind == RPC_BATCH ||
-            glued_message_is_echo(open, ret))
+            glued_message_echoes_client(open, ret))
             continue;
         ret->findings |= FINDING(FIND_GLUED_TEXT);
         *ret_before = slice_before_pointer(line, p);
@@ -73,7 +73,7 @@ enum glued_result glued_find_first_message(struct slice line, size_t max,
         if (whole && !slice_begins_json_container(ret->repair.trailing) &&
             rpc_read(buf_slice(&ret->repair.text), &ret->rpc) == 0 &&
             ret->rpc.kind != RPC_INVALID && ret->rpc.kind != RPC_BATCH &&
-            !glued_message_is_echo(open, &ret->rpc))
+            !glued_message_echoes_client(open, &ret->rpc))
             return GLUED_MESSAGE;
         lenient_json_read(ret->rest, &l);
         bool two = whole && slice_begins_json_container(ret->repair.trailing);

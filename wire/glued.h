@@ -22,7 +22,7 @@ struct open_requests {
 };
 
 /* Whether a message in the output of the server is a copy of a message of the client. */
-bool glued_message_is_echo(const struct open_requests *open, const struct rpc *m);
+bool glued_message_echoes_client(const struct open_requests *open, const struct rpc *m);
 /* Whether an object or array begins the text. */
 bool slice_begins_json_container(struct slice s);
 

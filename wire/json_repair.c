@@ -34,7 +34,7 @@ void repairs_add_repair(struct repairs *r, enum finding finding, size_t at, stru
     x->count++;
 }
 
-findings repairs_as_findings(const struct repairs *r)
+findings repairs_get_findings(const struct repairs *r)
 {
     findings set = 0;
     for (size_t i = 0; i < r->n; i++)
@@ -57,8 +57,8 @@ static const char *json_repair_set_flaw_offset(struct json_repair_line *l, const
     return NULL;
 }
 
-static void json_repair_note_change(struct json_repair_line *l, enum finding finding, const char *p,
-                                    size_t n)
+static void json_repair_record_change(struct json_repair_line *l, enum finding finding,
+                                      const char *p, size_t n)
 {
     repairs_add_repair(&l->m->repairs, finding, l->m->taken + (size_t)(p - l->begin),
                        (struct slice){p, n});
@@ -134,7 +134,8 @@ static const char *json_repair_read_string(struct json_repair_line *l, const cha
         } else {
             buf_add(b, from, (size_t)(p - from));
             n = n > 0 ? 1 : count_invalid_utf8_bytes(p, l->end);
-            json_repair_note_change(l, c < 0x20 ? FIND_CONTROL_CHARACTER : FIND_INVALID_UTF8, p, n);
+            json_repair_record_change(l, c < 0x20 ? FIND_CONTROL_CHARACTER : FIND_INVALID_UTF8, p,
+                                      n);
             if (c < 0x20)
                 add_escaped_control_char(b, *p);
             else
@@ -161,7 +162,7 @@ static const char *json_repair_read_bare_word(struct json_repair_line *l, const 
     l->m->expect = EXPECT_COMMA;
     for (size_t i = 0; i < MI_COUNT(not_numbers); i++)
         if (slice_is(word, not_numbers[i])) {
-            json_repair_note_change(l, FIND_NOT_A_NUMBER, word.p, word.n);
+            json_repair_record_change(l, FIND_NOT_A_NUMBER, word.p, word.n);
             buf_adds(&l->m->text, "null");
             return p;
         }
@@ -240,7 +241,7 @@ static void json_repair_cut_trailing_text(struct json_repair_line *l, const char
     if (p == end)
         return;
     l->m->trailing = (struct slice){p, (size_t)(end - p)};
-    json_repair_note_change(l, FIND_TRAILING_TEXT, p, 0);
+    json_repair_record_change(l, FIND_TRAILING_TEXT, p, 0);
 }
 
 /* ---- interface ---------------------------------------------------------------------------- */

@@ -39,7 +39,7 @@ struct repairs {
 /* Adds a repair that was made at one position. */
 void repairs_add_repair(struct repairs *r, enum finding finding, size_t at, struct slice replaced);
 /* Returns the repairs as a set of findings. */
-findings repairs_as_findings(const struct repairs *r);
+findings repairs_get_findings(const struct repairs *r);
 
 enum json_repair_result {
     JSON_REPAIR_MORE,  /* an object or array is incomplete: the next line may continue it */

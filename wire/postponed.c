@@ -21,8 +21,8 @@ struct postponed_error *postponed_errors_add(struct postponed_errors *h, uint64_
     return &h->list[h->n++];
 }
 
-bool postponed_errors_remove_due(struct postponed_errors *h, int64_t now_us,
-                                 struct postponed_error *ret)
+bool postponed_errors_take_overdue(struct postponed_errors *h, int64_t now_us,
+                                   struct postponed_error *ret)
 {
     for (size_t i = 0; i < h->n; i++)
         if (h->list[i].due_us <= now_us) {

@@ -2,8 +2,8 @@
  * because some servers print an answer for people before they send it.
  *
  * Owns      the texts of the errors.
- * Limits    POSTPONED_MAX requests. The caller makes room with postponed_errors_remove_due() before
- *           it adds another error.
+ * Limits    POSTPONED_MAX requests. The caller makes room with postponed_errors_take_overdue()
+ *           before it adds another error.
  * Units     microseconds of the caller's clock.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_POSTPONED_H
@@ -35,8 +35,8 @@ struct postponed_error *postponed_errors_add(struct postponed_errors *h, uint64_
                                              int64_t due_us);
 /* Moves the first error that is due at now_us to *ret; the caller then owns its text. If now_us is
  * INT64_MAX, every error is due. Returns false if no error is due. */
-MI_MUST bool postponed_errors_remove_due(struct postponed_errors *h, int64_t now_us,
-                                         struct postponed_error *ret);
+MI_MUST bool postponed_errors_take_overdue(struct postponed_errors *h, int64_t now_us,
+                                           struct postponed_error *ret);
 /* Returns the time at which the next postponed error must be sent; INT64_MAX if there is none. */
 int64_t postponed_errors_next_due_us(const struct postponed_errors *h);
 /* Postpones all errors that are due before until_us to that time. */

@@ -22,7 +22,7 @@ struct reader {
 #define KEY_IS(key, name)                                                                          \
     ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
 
-static enum env envelope_member_of_plain_key(struct slice key)
+static enum env get_envelope_member_by_name(struct slice key)
 {
     return KEY_IS(key, "jsonrpc")  ? ENV_JSONRPC
            : KEY_IS(key, "id")     ? ENV_ID
@@ -74,8 +74,8 @@ static struct slice unescape_short_key(struct slice key, char room[KEY_MAX])
 static enum env get_envelope_member_of_key(struct slice key)
 {
     char name[KEY_MAX];
-    enum env e = envelope_member_of_plain_key(key);
-    return e != ENV_OTHER ? e : envelope_member_of_plain_key(unescape_short_key(key, name));
+    enum env e = get_envelope_member_by_name(key);
+    return e != ENV_OTHER ? e : get_envelope_member_by_name(unescape_short_key(key, name));
 }
 
 static void read_envelope_member(struct reader *r, const struct json_member *mb)

@@ -112,7 +112,7 @@ static int handle_json_without_message(struct server_lines *l, const struct text
 
 /* Handles a line with several values. Parsers read such a line in different ways, so each request
  * that one of the values answers gets an error. */
-static int handle_several_values(struct server_lines *l, const struct text *x)
+static int handle_line_of_several_values(struct server_lines *l, const struct text *x)
 {
     struct slice rest = x->text;
     struct text refused = *x;
@@ -150,17 +150,17 @@ static bool answer_to_other_request_follows(const struct server_lines *l, struct
 static int emit_repaired_line(struct server_lines *l, const struct text *x,
                               const struct json_repair *m, const struct rpc *rpc)
 {
-    struct text as = {x->text, *rpc, x->found | repairs_as_findings(&m->repairs), x->at, x->size};
+    struct text as = {x->text, *rpc, x->found | repairs_get_findings(&m->repairs), x->at, x->size};
     /* an invalid message is not forwarded: it is recorded as it was received */
     if (rpc->kind == RPC_INVALID) {
         as.m.findings |= x->m.findings;
         as.m.fault = x->m.fault;
         return handle_json_without_message(l, &as, x->m.findings | x->found);
     }
-    if (m->trailing.n > 0 && glued_message_is_echo(&l->rules.open, rpc))
+    if (m->trailing.n > 0 && glued_message_echoes_client(&l->rules.open, rpc))
         return server_lines_report_noise(l, x, x->m.findings | x->found, false);
     if (answer_to_other_request_follows(l, m->trailing, rpc->id))
-        return handle_several_values(l, x);
+        return handle_line_of_several_values(l, x);
     if (l->rules.keep_flaws) {
         as.m.findings |= x->m.findings;
         as.m.fault = x->m.fault;
@@ -184,7 +184,7 @@ static int handle_repaired_line(struct server_lines *l, const struct text *x,
 {
     struct rpc rpc;
     if (result == JSON_REPAIR_WHOLE && slice_begins_json_container(m->trailing))
-        return handle_several_values(l, x);
+        return handle_line_of_several_values(l, x);
     if (result == JSON_REPAIR_WHOLE && rpc_read(buf_slice(&m->text), &rpc) == 0)
         return emit_repaired_line(l, x, m, &rpc);
     return handle_unreadable_line(l, x,
@@ -255,8 +255,8 @@ int server_lines_flush_waiting(struct server_lines *l, bool cut)
 /* Adds the line `x` to the waiting lines if it continues them, and handles the lines if they are
  * then complete. *ret_taken: whether `x` continues the waiting lines; if not, the waiting lines
  * were handled without it. */
-static int continue_waiting_lines(struct server_lines *l, const struct text *x, int64_t now_us,
-                                  bool *ret_taken)
+static int join_line_to_waiting_lines(struct server_lines *l, const struct text *x, int64_t now_us,
+                                      bool *ret_taken)
 {
     /* a line that is an array may be a part of the waiting message */
     bool alone = x->m.fault.kind == JSON_OK && x->m.kind != RPC_INVALID && x->m.kind != RPC_BATCH;
@@ -335,7 +335,7 @@ int server_lines_handle_line(struct server_lines *l, struct slice line, findings
     x.text = line_strip_cr_bom(line, &x.found);
     x.at = (size_t)(x.text.p - line.p);
     bool json = rpc_read(x.text, &x.m) == 0, taken = false;
-    int st = l->waits ? continue_waiting_lines(l, &x, now_us, &taken) : 0;
+    int st = l->waits ? join_line_to_waiting_lines(l, &x, now_us, &taken) : 0;
     if (st < 0 || taken)
         return st;
     if (line_is_blank(x.text)) {

@@ -94,7 +94,7 @@ static int sign_key_change(struct signing *log, void *ctx)
     log->kept = kept.at;
     log->kept_n = kept.n;
     if (st == 0 && head.has_key)
-        st = signing_key(log, x->key, keyfile_read_previous, x->path);
+        st = signing_key(log, x->key, keyfile_read_previous_key, x->path);
     log->kept_n = 0;
     local_notes_close(&kept);
     return st;

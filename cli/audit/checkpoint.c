@@ -92,7 +92,7 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
     log.kept = kept.at;
     log.kept_n = kept.n;
     if (st == 0)
-        st = signing_sign_checkpoint(&log, key, keyfile_read_previous, key_path, &note);
+        st = signing_sign_checkpoint(&log, key, keyfile_read_previous_key, key_path, &note);
     if (st == MI_EINVAL && log.changed)
         escalate_unsigned_log(vault, buf_str(&error));
     if (st == 0)

@@ -211,8 +211,8 @@ int keyfile_replace(const char *path, const struct secret_key *old, const struct
     return e == 0 ? 0 : keyfile_fail_write(path, e, error);
 }
 
-int keyfile_read_previous(void *ctx, const struct public_key *k, struct secret_key *ret,
-                          struct buf *error)
+int keyfile_read_previous_key(void *ctx, const struct public_key *k, struct secret_key *ret,
+                              struct buf *error)
 {
     struct buf path = {0}, why = {0}, name = {0};
     keyfile_append_path_of_old_key(&path, ctx, k);

@@ -27,7 +27,7 @@ MI_MUST int keyfile_replace(const char *path, const struct secret_key *old,
 void keyfile_append_path_of_old_key(struct buf *b, const char *path, const struct public_key *old);
 /* Reads the private key that belongs to the public key *k from PATH.HASH; ctx is PATH. Returns
  * MI_EINVAL if the file is missing. Has the type signing_previous_fn (vault/store/signing.h). */
-MI_MUST int keyfile_read_previous(void *ctx, const struct public_key *k, struct secret_key *ret,
-                                  struct buf *error);
+MI_MUST int keyfile_read_previous_key(void *ctx, const struct public_key *k, struct secret_key *ret,
+                                      struct buf *error);
 
 #endif

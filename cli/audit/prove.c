@@ -33,7 +33,7 @@ static const char about[] =
 /* clang-format on */
 
 /* Finds the last note in a file. *ret is borrowed from `b`. */
-static int read_last_note(const char *path, struct buf *b, struct slice *ret)
+static int read_last_signed_note(const char *path, struct buf *b, struct slice *ret)
 {
     int status = input_read_path(path, ANCHOR_FILE_MAX, b);
     if (status != EXIT_FINE)
@@ -56,7 +56,7 @@ static int read_checkpoint_option(const struct settings *s, struct buf *b, struc
     if (text == NULL)
         return EXIT_FINE;
     if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0')
-        return read_last_note(text, b, &w->note);
+        return read_last_signed_note(text, b, &w->note);
     w->size = strtoll(text, &end, 10);
     return w->size > 0 ? EXIT_FINE
                        : settings_fail_usage(s, "--checkpoint: the size must be at least 1");

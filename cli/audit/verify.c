@@ -72,7 +72,7 @@ struct reading {
     int notes, own;
 };
 
-static int add_vault_note(struct reading *r, struct slice text)
+static int add_checkpoint_note(struct reading *r, struct slice text)
 {
     struct note n;
     struct checkpoint c;
@@ -90,7 +90,7 @@ static int add_vault_notes_in_text(struct reading *r, struct slice text)
     struct slice note;
     int st = 0;
     while (st == 0 && note_read_next_note(&text, &note))
-        st = add_vault_note(r, note);
+        st = add_checkpoint_note(r, note);
     if (st == MI_ENOMEM) {
         log_error("out of memory");
         return EXIT_TROUBLE;

@@ -62,7 +62,7 @@ void diff_text_begin(struct out *o, const struct diff *d, const struct slice tit
 
 /* ---- a row ---- */
 
-static void print_seq(struct out *o, const struct result *r, enum diff_side side)
+static void print_call_seq(struct out *o, const struct result *r, enum diff_side side)
 {
     if (r->has[side])
         out_printf(o, "%*llu ", SEQ_COLUMNS, (unsigned long long)r->call[side].seq);
@@ -126,8 +126,8 @@ static void print_heading(struct out *o, const struct result *r)
     out_style(o, styles[r->change]);
     out_printf(o, "%-8s", result_name_of_change(r->change));
     out_style(o, OUT_PLAIN);
-    print_seq(o, r, DIFF_A);
-    print_seq(o, r, DIFF_B);
+    print_call_seq(o, r, DIFF_A);
+    print_call_seq(o, r, DIFF_B);
     size_t printed = out_add_fitting_text(o, OUT_PLAIN, buf_slice(&name), width);
     if (o->is_terminal && printed < width)
         out_printf(o, "%*s", (int)(width - printed), "");

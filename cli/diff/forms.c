@@ -43,7 +43,7 @@ static void diff_json_add_difference(struct json_out *j, const struct result *r,
                                      const struct result_difference *d)
 {
     json_out_object(j, NULL);
-    json_out_str(j, "part", result_part_name(d->part));
+    json_out_str(j, "part", result_name_of_diff_part(d->part));
     json_out_text(j, "pointer", result_get_stored_text(r, d->pointer));
     if (d->entry.exists) {
         json_out_str(j, "kind", result_entry_kind(r, d));
@@ -142,7 +142,7 @@ static void diff_forms_add_location(struct buf *b, const struct result *r,
         buf_close(&plain);
     } else {
         struct slice pointer = result_get_stored_text(r, d->pointer);
-        buf_adds(b, result_part_name(d->part));
+        buf_adds(b, result_name_of_diff_part(d->part));
         buf_adds(b, pointer.n > 0 ? " " : "");
         text_append_visible(b, pointer);
     }

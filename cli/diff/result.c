@@ -40,7 +40,7 @@ const char *result_name_of_change(enum result_change c)
     return names[c];
 }
 
-const char *result_part_name(enum diff_part p)
+const char *result_name_of_diff_part(enum diff_part p)
 {
     static const char *const names[] = {"request", "result", "error", "answer"};
     return names[p];

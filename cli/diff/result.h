@@ -64,7 +64,7 @@ bool result_has_slow_call(const struct result *r, int64_t us);
 
 const char *result_name_of_change(enum result_change c); /* returns "same", "changed", … */
 /* returns "request", "result", "error", or "answer" */
-const char *result_part_name(enum diff_part p);
+const char *result_name_of_diff_part(enum diff_part p);
 /* Returns the kind of an entry in a list: "tool", "prompt", "resource" or "template". */
 const char *result_entry_kind(const struct result *r, const struct result_difference *d);
 

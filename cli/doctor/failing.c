@@ -79,8 +79,8 @@ static bool server_gave_no_answer(const struct session_view *v)
 }
 
 /* Appends how the session failed. Appends nothing if the session did not fail. */
-static void failing_append_reason(struct buf *b, const struct query_session *s,
-                                  const struct session_view *v)
+static void failing_append_session_failure(struct buf *b, const struct query_session *s,
+                                           const struct session_view *v)
 {
     if (slice_is(s->end_reason, "server-failed")) {
         buf_adds(b, "could not be started");
@@ -97,7 +97,7 @@ static void failing_count_session(struct failing_server *server, const struct qu
                                   const struct session_view *v)
 {
     struct buf what = {0};
-    failing_append_reason(&what, s, v);
+    failing_append_session_failure(&what, s, v);
     if (what.n > 0 && server->failed++ == 0) {
         server->id = s->id;
         server->at_us = s->started_at_us;

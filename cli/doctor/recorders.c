@@ -22,8 +22,8 @@
 
 /* ---- one session ---- */
 
-static void report_recorder_trouble(struct doctor *d, const struct journal_view *v,
-                                    const char *unstored)
+static void report_recorder_cannot_store(struct doctor *d, const struct journal_view *v,
+                                         const char *unstored)
 {
     if (v->trouble == RING_BUSY)
         doctor_report_fault(d, "recorders", "end the program that keeps the database locked",
@@ -65,7 +65,7 @@ static void check_recorder_of_session(struct doctor *d, struct journal_view *v)
                              v->name, (int)v->recorder, unstored.s,
                              units_format_duration(age_us > 0 ? age_us : 0).s);
     else if (v->trouble != RING_FINE)
-        report_recorder_trouble(d, v, unstored.s);
+        report_recorder_cannot_store(d, v, unstored.s);
     else
         report_silent_recorder(d, v, unstored.s);
 }

@@ -51,7 +51,7 @@ static void count_call(struct exported_calls *c, const struct exported_call *x)
     c->server_failed_n += x->from_server && failed;
 }
 
-static bool exported_calls_on_call(void *ctx, const struct query_call *x)
+static bool exported_calls_add_call(void *ctx, const struct query_call *x)
 {
     struct exported_calls *c = ctx;
     bool ended = x->closing_seq != 0 && x->closing_seq <= c->last_seq;
@@ -104,7 +104,7 @@ int calls_read(struct exported_calls *c, struct query *q, const struct query_ses
     int st = requests ? 0 : operation_list_read(&c->operations, q, s->id);
     reopen_operations(&c->operations, last_seq);
     if (st == 0)
-        st = query_calls_of(q, &x, exported_calls_on_call, c);
+        st = query_calls_of(q, &x, exported_calls_add_call, c);
     st = st == 0 && c->no_memory ? MI_ENOMEM : st;
     for (size_t i = 0; st == 0 && i < c->n; i++) {
         c->of = &c->call[i];

@@ -131,8 +131,8 @@ static int write_export_in_format(const struct settings *settings, struct query 
 }
 
 /* Says what was written. Says nothing if the caller has named the session and reads stdout. */
-static void report_what_was_written(const struct settings *settings, const char *title,
-                                    bool selected, size_t calls, uint64_t bytes)
+static void report_export_summary(const struct settings *settings, const char *title, bool selected,
+                                  size_t calls, uint64_t bytes)
 {
     const char *path = settings_get_text(settings, "output");
     bool to_stdout = strcmp(path, "-") == 0;
@@ -166,7 +166,7 @@ static int export_session(const struct settings *settings, struct query *q,
     uint64_t bytes = file.bytes;
     int status = save_close(&file, st == 0);
     if (st == 0 && status == EXIT_FINE)
-        report_what_was_written(settings, buf_str(&title), filter_selects_rows(f), calls, bytes);
+        report_export_summary(settings, buf_str(&title), filter_selects_rows(f), calls, bytes);
     buf_close(&title);
     return st < 0 ? EXIT_TROUBLE : status;
 }

@@ -67,7 +67,7 @@ static void page_add_preview(struct page *p)
 }
 
 /* Adds the content that the page shows after a click on the row. */
-static void page_add_content(struct page *p, struct slice content)
+static void page_add_row_content(struct page *p, struct slice content)
 {
     struct buf *text = &p->x->text;
     struct json_scan scan;
@@ -98,7 +98,7 @@ static void page_add_body(struct page *p, const struct query_message *m)
      * text */
     preview_add_message(&x->text, m, body, PREVIEW_MAX + 4);
     page_add_preview(p);
-    page_add_content(p, body);
+    page_add_row_content(p, body);
     if (whole > (int64_t)body.n)
         json_out_int(&p->j, "cut", whole - (int64_t)body.n);
 }
@@ -178,7 +178,7 @@ static bool html_on_event(void *ctx, const struct query_event *e)
     event_words_append_event(&p->x->text, e->kind, e->detail);
     page_add_preview(p);
     if (e->detail.p != NULL)
-        page_add_content(p, text_prefix(e->detail, BODY_MAX));
+        page_add_row_content(p, text_prefix(e->detail, BODY_MAX));
     return page_end_row(p);
 }
 

@@ -49,7 +49,7 @@ static bool html_cost_on_message(void *ctx, const struct query_message *m)
     return true;
 }
 
-static int html_compare_results(const void *a, const void *b)
+static int html_compare_results_by_seq(const void *a, const void *b)
 {
     const struct html_result *x = a, *y = b;
     return x->seq < y->seq ? -1 : x->seq > y->seq;
@@ -163,7 +163,7 @@ int export_html_cost(struct export *x)
     c.filter.session_id = x->s->id;
     int st = export_read_rows(x, html_cost_on_message, NULL, &results);
     if (results.n > 0)
-        qsort(results.list, results.n, sizeof *results.list, html_compare_results);
+        qsort(results.list, results.n, sizeof *results.list, html_compare_results_by_seq);
     if (st == 0)
         st = cost_read_sessions(&c, x->q);
     if (st == 0 && c.n > 0 && c.list[0].tool_n > 0) {

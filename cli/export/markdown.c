@@ -24,7 +24,7 @@ struct note {
 
 /* Adds plain text: no character of the text is interpreted as Markdown, as HTML, or as a link of
  * Obsidian. */
-static void markdown_add_plain(struct export *x, struct slice text)
+static void markdown_add_escaped_text(struct export *x, struct slice text)
 {
     struct buf visible = {0};
     text_append_visible(&visible, text);
@@ -83,14 +83,14 @@ static void markdown_add_body(struct note *n, const struct query_message *m)
     struct slice body = export_read_body(x, m, BODY_READ, &error);
     if (m->finding.p != NULL) {
         buf_adds(&x->b, "Findings: ");
-        markdown_add_plain(x, m->finding);
+        markdown_add_escaped_text(x, m->finding);
         buf_adds(&x->b, "\n\n");
     }
     if (body.p == NULL) {
         buf_adds(&x->b,
                  error != NULL ? "The body cannot be read: " : "The body was not recorded.\n\n");
         if (error != NULL) {
-            markdown_add_plain(x, slice_of(error));
+            markdown_add_escaped_text(x, slice_of(error));
             buf_adds(&x->b, "\n\n");
         }
     } else if (json_scan(body, NULL, NULL, &scan) == 0) {
@@ -108,10 +108,10 @@ static void markdown_add_body(struct note *n, const struct query_message *m)
 /* Adds the method and the target, such as "tools/call echo". */
 static void add_method_and_target(struct export *x, const struct query_message *m)
 {
-    markdown_add_plain(x, m->method.p != NULL ? m->method : slice_of("request"));
+    markdown_add_escaped_text(x, m->method.p != NULL ? m->method : slice_of("request"));
     if (m->target.p != NULL) {
         buf_addc(&x->b, ' ');
-        markdown_add_plain(x, m->target);
+        markdown_add_escaped_text(x, m->target);
     }
 }
 
@@ -222,8 +222,8 @@ static void add_evidence(struct export *x, const struct query_seal *seal)
         else
             buf_adds(&x->b, ", but the log of the vault has no seal of this session. ");
         buf_adds(&x->b, "The session can be verified in the vault, not in this note: ");
-        markdown_add_plain(x, slice_of("mcp-interposer audit verify "));
-        markdown_add_plain(x, x->s->uid);
+        markdown_add_escaped_text(x, slice_of("mcp-interposer audit verify "));
+        markdown_add_escaped_text(x, x->s->uid);
         buf_adds(&x->b, " (docs/evidence.md)");
     }
     buf_adds(&x->b, ".\n\n");
@@ -233,11 +233,11 @@ static void add_title(struct export *x)
 {
     struct clock_text started = clock_format_utc(x->s->started_at_us);
     buf_adds(&x->b, "# ");
-    markdown_add_plain(x, x->s->name);
+    markdown_add_escaped_text(x, x->s->name);
     buf_printf(&x->b, ", %.10s %.5s UTC\n\n", started.s, started.s + 11);
     if (x->s->client_name.p != NULL) {
         buf_adds(&x->b, "Client: ");
-        markdown_add_plain(x, x->s->client_name);
+        markdown_add_escaped_text(x, x->s->client_name);
         buf_adds(&x->b, ". ");
     }
     long long calls = x->calls.calls_n, errors = x->calls.failed_n;
@@ -341,12 +341,12 @@ static bool markdown_on_event(void *ctx, const struct query_event *e)
         buf_adds(&x->b, "## Events\n\n");
     n->has_events = true;
     buf_printf(&x->b, "- %.3f s ", (double)e->t_us / 1e6);
-    markdown_add_plain(x, e->kind);
+    markdown_add_escaped_text(x, e->kind);
     buf_clear(&x->text);
     event_words_append_event(&x->text, e->kind, e->detail);
     if (x->text.n > 0)
         buf_adds(&x->b, ": ");
-    markdown_add_plain(x, text_prefix(buf_slice(&x->text), BODY_CHARS));
+    markdown_add_escaped_text(x, text_prefix(buf_slice(&x->text), BODY_CHARS));
     buf_addc(&x->b, '\n');
     return export_flush(x);
 }

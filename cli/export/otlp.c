@@ -56,7 +56,7 @@ static bool otlp_on_first_message(void *ctx, const struct query_message *m)
     struct spans *p = ctx;
     const char *error;
     p->operation =
-        otlp_make_operation(&p->session, m->seq, export_read_body(p->x, m, SIZE_MAX, &error));
+        otlp_describe_operation(&p->session, m->seq, export_read_body(p->x, m, SIZE_MAX, &error));
     return false;
 }
 
@@ -119,7 +119,7 @@ static bool otlp_on_message(void *ctx, const struct query_message *m)
 
 int export_otlp(struct export *x)
 {
-    struct spans p = {.x = x, .session = otlp_make_session(x->s)};
+    struct spans p = {.x = x, .session = otlp_describe_session(x->s)};
     begin_otlp_line(&p);
     int st = export_read_rows(x, otlp_on_message, NULL, &p);
     end_otlp_line(&p);

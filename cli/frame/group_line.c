@@ -30,7 +30,7 @@ static struct group_line group_line(const struct count *c, size_t i)
     return l;
 }
 
-static void append_day(struct buf *b, const void *row, struct cell at)
+static void append_local_date(struct buf *b, const void *row, struct cell at)
 {
     (void)row;
     buf_add(b, clock_format_local_time(at.number).s, 10);
@@ -71,8 +71,8 @@ static void add_histogram_member(struct json_out *j, const char *name, const voi
     json_out_array(j, name);
     for (size_t i = 0; i < TALLY_BUCKETS; i++) {
         json_out_array(j, NULL);
-        if (tally_bucket_us(i) != INT64_MAX)
-            json_out_int(j, NULL, tally_bucket_us(i));
+        if (tally_get_bucket_limit_us(i) != INT64_MAX)
+            json_out_int(j, NULL, tally_get_bucket_limit_us(i));
         else
             json_out_null(j, NULL);
         json_out_int(j, NULL, l->g.bucket[i]);
@@ -116,8 +116,8 @@ static const struct show_column columns[] = {
     {SHOW(result_tokens, NUMBER, MINUS_ONE), .when = TOKENS, .json = true, .table = {"TOKENS", 8, 9}, .text = token_cell_append_or_dash},
     {SHOW_AS("request_bytes", g.request_bytes, SIZE, NOT_NULL), .json = true},
     {SHOW_AS("response_bytes", g.response_bytes, SIZE, NOT_NULL), .json = true},
-    {SHOW_AS("first_at_us", g.first_at_us, TIME, NOT_NULL), .json = true, .table = {"FIRST", 10, 8}, .text = append_day, .style = OUT_DIM},
-    {SHOW_AS("last_at_us", g.last_at_us, TIME, NOT_NULL), .json = true, .table = {"LAST", 10, 7}, .text = append_day, .style = OUT_DIM},
+    {SHOW_AS("first_at_us", g.first_at_us, TIME, NOT_NULL), .json = true, .table = {"FIRST", 10, 8}, .text = append_local_date, .style = OUT_DIM},
+    {SHOW_AS("last_at_us", g.last_at_us, TIME, NOT_NULL), .json = true, .table = {"LAST", 10, 7}, .text = append_local_date, .style = OUT_DIM},
     {SHOW_AS("latency", g.bucket, TIME, NOT_NULL), .json = true, .table = {"LATENCY", TALLY_BUCKETS, 3},
      .text = append_histogram, .value = add_histogram_member, .style = OUT_CYAN},
     {SHOW(operations, NUMBER, NOT_NULL), .json = true},

@@ -35,8 +35,8 @@ static bool is_path_of_vault(const struct search *s, struct slice path)
            st.st_dev == s->vault_stat.st_dev && st.st_ino == s->vault_stat.st_ino;
 }
 
-static void journals_fill_view(struct journal_view *v, const struct journal_file *f,
-                               const struct ring *r, const struct session_start *start)
+static void journals_fill_in_journal_view(struct journal_view *v, const struct journal_file *f,
+                                          const struct ring *r, const struct session_start *start)
 {
     struct ring_shared *s = r->shared;
     *v = (struct journal_view){.started_wall_us = start->started_wall_us};
@@ -118,7 +118,7 @@ static bool journals_add(void *ctx, const struct journal_file *f)
         is_path_of_vault(s, start.vault)) {
         struct journal_view *v = reserve_journal_row(s->list);
         if (v != NULL) {
-            journals_fill_view(v, f, &r, &start);
+            journals_fill_in_journal_view(v, f, &r, &start);
             s->list->n++;
         } else {
             s->failed = true;
@@ -214,7 +214,7 @@ static bool refresh_awaited_journal(void *ctx, const struct journal_file *f)
         return true;
     if (ring_open(&r, f->fd) == 0 &&
         form_read_session_start(ring_get_session_start(&r), &start) == 0) {
-        journals_fill_view(w->v, f, &r, &start);
+        journals_fill_in_journal_view(w->v, f, &r, &start);
         w->found = true;
     }
     ring_close(&r);

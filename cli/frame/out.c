@@ -151,7 +151,7 @@ static size_t out_fit_text(struct slice s, size_t max, size_t *ret_width)
 }
 
 /* Writes the text to o->text, with its control characters made visible. */
-static struct slice out_make_visible(struct out *o, struct slice text)
+static struct slice out_escape_control_chars(struct out *o, struct slice text)
 {
     buf_clear(&o->text);
     if (text.p != NULL)
@@ -178,7 +178,7 @@ static size_t add_cell(struct out *o, enum out_style style, struct slice text, s
     if (text.p != NULL && max < SIZE_MAX / 16)
         /* the bytes after these are never shown in the cell */
         head = text_prefix(text, 8 * max + 64);
-    struct slice v = out_make_visible(o, head);
+    struct slice v = out_escape_control_chars(o, head);
     size_t taken;
     size_t n = out_fit_text(v, max, &taken);
     bool cut = n < v.n || head.n < text.n;
@@ -234,5 +234,5 @@ void out_print_paragraphs(struct out *o, size_t indent, struct slice text)
 
 size_t out_width(struct out *o, struct slice text)
 {
-    return text_count_columns(out_make_visible(o, text));
+    return text_count_columns(out_escape_control_chars(o, text));
 }

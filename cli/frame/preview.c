@@ -85,7 +85,7 @@ static void preview_add_error(struct buf *b, struct json_value error, size_t max
 
 /* Appends a summary of a list, such as `3 tools: echo, get-sum, …`. Returns false if the result is
  * not a list. */
-static bool preview_add_list(struct buf *b, struct json_value result, size_t max)
+static bool preview_add_list_summary(struct buf *b, struct json_value result, size_t max)
 {
     static const char *const lists[] = {"tools", "resources", "resourceTemplates", "prompts"};
     struct json_value list = {0}, item;
@@ -115,7 +115,7 @@ static bool preview_add_list(struct buf *b, struct json_value result, size_t max
 
 /* Appends the text of a tool's result, a resource or a prompt, without the JSON around it. Returns
  * false if the result has no text. */
-static bool preview_add_content(struct buf *b, struct json_value result, size_t max)
+static bool preview_add_result_text(struct buf *b, struct json_value result, size_t max)
 {
     struct json_value item = first_array_element(preview_get_member(result, "content"));
     if (item.type == JSON_NONE)
@@ -131,8 +131,8 @@ static bool preview_add_content(struct buf *b, struct json_value result, size_t 
 
 /* Appends the client or server of a handshake: "files 1.2, 2025-11-25". Returns false if there is
  * no name. */
-static bool append_peer_preview(struct buf *b, struct json_value peer, struct json_value revision,
-                                size_t max)
+static bool append_peer_name_and_version(struct buf *b, struct json_value peer,
+                                         struct json_value revision, size_t max)
 {
     struct json_value name = preview_get_member(peer, "name"),
                       version = preview_get_member(peer, "version");
@@ -175,8 +175,8 @@ static void add_params(struct buf *b, const struct query_message *m, struct json
 {
     const char *inner = NULL;
     if (slice_is(m->method, "initialize") &&
-        append_peer_preview(b, preview_get_member(params, "clientInfo"),
-                            preview_get_member(params, "protocolVersion"), max))
+        append_peer_name_and_version(b, preview_get_member(params, "clientInfo"),
+                                     preview_get_member(params, "protocolVersion"), max))
         return;
     if (slice_is(m->method, "notifications/progress") && add_progress(b, params, max))
         return;
@@ -232,9 +232,10 @@ static void preview_add_body(struct buf *b, const struct query_message *m, struc
     } else if (p.error.type != JSON_NONE && p.error.type != JSON_NULL) {
         preview_add_error(b, p.error, max);
     } else if (p.result.type != JSON_NONE) {
-        if (!append_peer_preview(b, preview_get_member(p.result, "serverInfo"),
-                                 preview_get_member(p.result, "protocolVersion"), max) &&
-            !preview_add_list(b, p.result, max) && !preview_add_content(b, p.result, max))
+        if (!append_peer_name_and_version(b, preview_get_member(p.result, "serverInfo"),
+                                          preview_get_member(p.result, "protocolVersion"), max) &&
+            !preview_add_list_summary(b, p.result, max) &&
+            !preview_add_result_text(b, p.result, max))
             append_first_bytes(b, p.result.text, max);
     } else if (p.params.type != JSON_NONE) {
         add_params(b, m, p.params, max);

@@ -34,7 +34,7 @@ static int open_session(struct recording *r, const char *ref, const char *server
 {
     struct query_session session;
     bool named = false;
-    int st = ref != NULL ? query_ref_is_server_name(r->query, ref, &named) : 0;
+    int st = ref != NULL ? query_reference_is_server_name(r->query, ref, &named) : 0;
     if (st == 0 && (ref == NULL || named || strcmp(ref, "last") == 0))
         return open_newest_session(r, named ? ref : server, 0, error);
     if (st == 0)

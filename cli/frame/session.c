@@ -79,7 +79,7 @@ static bool setting_is_set_by_flag(const struct settings *s, const char *name)
     return opt_get_source(&s->set, name) == OPT_FLAG;
 }
 
-const char *session_store_url(const struct settings *s)
+const char *session_get_store_url(const struct settings *s)
 {
     if (!settings_has_option(s, "from") ||
         (setting_is_set_by_flag(s, "vault") && !setting_is_set_by_flag(s, "from")))
@@ -127,7 +127,7 @@ static int open_configured_vault(const struct reading *how, const struct setting
 
 int session_vault_open(const struct settings *s, struct query **ret)
 {
-    if (session_store_url(s) != NULL && open_store != NULL)
+    if (session_get_store_url(s) != NULL && open_store != NULL)
         return open_store(s, ret);
     if (settings_has_option(s, "from") &&
         (option_lacks_its_store(s, "host") || option_lacks_its_store(s, "user")))

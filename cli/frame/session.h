@@ -24,7 +24,7 @@
 
 /* Returns the URL of --from; NULL: the command reads a vault. The flag --vault has precedence over
  * a URL of the environment or of the configuration file. */
-const char *session_store_url(const struct settings *s);
+const char *session_get_store_url(const struct settings *s);
 /* Opens the store that --from names; returns the same as session_vault_open(). Only
  * mcp-interposer-ship can open stores, so mcp-interposer runs that program for a command with
  * --from (cli/ship/commands.h). */

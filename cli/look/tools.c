@@ -164,8 +164,8 @@ static void tools_on_difference(void *ctx, struct slice pointer, struct slice be
     print_diff_value(p->o, "  + ", OUT_GREEN, now);
 }
 
-static void tools_on_change(void *ctx, enum tools_change change, struct slice name,
-                            const struct tool *before, const struct tool *now)
+static void tools_print_change(void *ctx, enum tools_change change, struct slice name,
+                               const struct tool *before, const struct tool *now)
 {
     static const enum out_style styles[] = {OUT_GREEN, OUT_YELLOW, OUT_RED};
     struct printing *p = ctx;
@@ -216,7 +216,7 @@ static int print_tools_diff(struct out *o, struct query *q, const char *server,
             print_tools_session(o, "---", &before);
             print_tools_session(o, "+++", now);
         }
-        tools_list_differences(&before.tools, &now->tools, NULL, tools_on_change, &p);
+        tools_list_differences(&before.tools, &now->tools, NULL, tools_print_change, &p);
     } else if (st == 0 && !json) {
         if (compared == 0)
             out_printf(o, "no earlier list of tools of %s to compare with\n", server);

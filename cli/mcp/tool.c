@@ -49,7 +49,7 @@ static int read_min_duration_argument(struct tool_call *c, int64_t *ret_us)
     return 0;
 }
 
-static int read_time(struct tool_call *c, const char *name, int64_t *ret_us)
+static int read_time_argument(struct tool_call *c, const char *name, int64_t *ret_us)
 {
     static const struct opt as_option = {.arg = "WHEN"};
     const char *text = tool_get_text_argument(c, name);
@@ -77,9 +77,9 @@ static int read_filter(struct tool_call *c)
         .since_us = INT64_MIN,
         .until_us = INT64_MAX,
     };
-    int st = read_time(c, "since", &f->since_us);
+    int st = read_time_argument(c, "since", &f->since_us);
     if (st == 0)
-        st = read_time(c, "until", &f->until_us);
+        st = read_time_argument(c, "until", &f->until_us);
     return st < 0 ? st : read_min_duration_argument(c, &f->slow_us);
 }
 

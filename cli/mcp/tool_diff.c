@@ -116,7 +116,7 @@ static void mcp_diff_add_call(struct buf *b, const struct result *r, enum diff_s
 
 static void add_difference(struct buf *b, const struct result *r, const struct result_difference *d)
 {
-    buf_printf(b, "\n  %s ", result_part_name(d->part));
+    buf_printf(b, "\n  %s ", result_name_of_diff_part(d->part));
     append_quoted_text_or_dash(b, result_get_stored_text(r, d->pointer), SHOWN_BRIEF);
     if (d->entry.exists) {
         buf_printf(b, " of the %s ", result_entry_kind(r, d));

@@ -116,7 +116,7 @@ static void make_json_pretty(struct buf *b)
     *b = o.b;
 }
 
-static bool send_edit_is_empty(const struct buf *b)
+static bool edited_text_is_blank(const struct buf *b)
 {
     for (size_t i = 0; i < b->n; i++)
         if (strchr(" \t\r\n", b->p[i]) == NULL || b->p[i] == '\0')
@@ -158,7 +158,7 @@ enum edit_result edit_object(struct buf *text)
             log_error("cannot read the edited file: %s", strerror(errno));
             good = false;
         }
-        if (!good || send_edit_is_empty(text) || edited_text_is_object(text))
+        if (!good || edited_text_is_blank(text) || edited_text_is_object(text))
             break;
         good = ask_user_has_terminal() && ask_user_for_yes("Edit it again?");
     }
@@ -170,8 +170,8 @@ enum edit_result edit_object(struct buf *text)
     free(p.path);
     free(p.dir);
     buf_close(&before);
-    return !good                      ? EDIT_FAILED
-           : send_edit_is_empty(text) ? EDIT_CANCELLED
-           : same                     ? EDIT_UNCHANGED
-                                      : EDIT_DONE;
+    return !good                        ? EDIT_FAILED
+           : edited_text_is_blank(text) ? EDIT_CANCELLED
+           : same                       ? EDIT_UNCHANGED
+                                        : EDIT_DONE;
 }

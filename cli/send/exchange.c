@@ -271,7 +271,7 @@ static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
 
 /* Returns the exit status after a request that the server did not answer: EXIT_TROUBLE for a
  * request of the handshake, otherwise EXIT_FOUND. */
-static int exit_status_without_answer(const char *method)
+static int get_exit_status_without_answer(const char *method)
 {
     return strcmp(method, "initialize") == 0 ? EXIT_TROUBLE : EXIT_FOUND;
 }
@@ -281,7 +281,7 @@ static int exit_status_without_answer(const char *method)
 static int report_no_answer(const struct exchange *x, const char *method)
 {
     struct peer *p = x->peer;
-    int status = method != NULL ? exit_status_without_answer(method) : EXIT_FOUND;
+    int status = method != NULL ? get_exit_status_without_answer(method) : EXIT_FOUND;
     if (p->session.interrupted || interrupt_was_received()) {
         peer_cancel_request(p);
         (void)peer_end_server(p);
@@ -310,7 +310,7 @@ static int report_answered_error(const char *method, const struct rpc *answer)
     else
         log_error("the server rejected %s: %s", method, buf_str(&message));
     buf_close(&message);
-    return ours ? exit_status_without_answer(method) : EXIT_FOUND;
+    return ours ? get_exit_status_without_answer(method) : EXIT_FOUND;
 }
 
 /* Prints the answer, and how it differs from the recorded answer to the request `item`.
@@ -356,7 +356,7 @@ static int exchange_send_and_await_answer(const struct exchange *x, struct buf *
         st = live_session_send_and_await(t, &m, ret, ret_answered);
         found = st == 0 && *ret_answered && input_is_required(ret);
         if (found)
-            st = input_make_answer(t, &m, ret, item, &next, &found);
+            st = input_write_next_request(t, &m, ret, item, &next, &found);
         if (st == 0 && found) {
             struct buf questions = {0};
             input_append_question_list(&questions, ret);
@@ -416,7 +416,7 @@ static int send_request(struct exchange *x)
 
 /* ---- the whole exchange ---- */
 
-static int exchange_greet_server(const struct exchange *x)
+static int exchange_perform_handshake(const struct exchange *x)
 {
     struct rpc answer;
     enum peer_greeting greeting;
@@ -450,7 +450,7 @@ static int exchange_run_conversation(struct exchange *x)
     bool needs_tools =
         x->request == NULL || x->request->may_be_tool || outgoing_is_tool_call(x->request);
     interrupt_block_signals(true);
-    int status = exchange_greet_server(x);
+    int status = exchange_perform_handshake(x);
     if (status == EXIT_FINE && needs_tools)
         status = request_tool_list(x);
     interrupt_block_signals(false);

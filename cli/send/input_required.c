@@ -70,7 +70,7 @@ static int find_recorded_responses(struct live_session *t, const struct rpc *sen
 }
 
 /* Sets a member of params. If value is {NULL, 0}, does nothing. */
-static int set_param(struct buf *params, const char *pointer, struct slice value)
+static int set_member_of_params(struct buf *params, const char *pointer, struct slice value)
 {
     struct buf changed = {0}, error = {0};
     int st = value.p == NULL ? 0
@@ -86,8 +86,9 @@ static int set_param(struct buf *params, const char *pointer, struct slice value
     return st;
 }
 
-int input_make_answer(struct live_session *t, const struct rpc *sent, const struct rpc *answer,
-                      uint32_t *item, struct buf *message, bool *ret_found)
+int input_write_next_request(struct live_session *t, const struct rpc *sent,
+                             const struct rpc *answer, uint32_t *item, struct buf *message,
+                             bool *ret_found)
 {
     struct json_value questions = json_get(answer->result, "inputRequests"), responses = {0};
     struct buf params = {0};
@@ -98,9 +99,9 @@ int input_make_answer(struct live_session *t, const struct rpc *sent, const stru
     if (st < 0 || (questions.type == JSON_OBJECT && responses.type == JSON_NONE))
         return st;
     buf_slice_add(&params, sent->params.text);
-    st = set_param(&params, "/inputResponses", responses.text);
+    st = set_member_of_params(&params, "/inputResponses", responses.text);
     if (st == 0)
-        st = set_param(&params, "/requestState", answer->request_state.text);
+        st = set_member_of_params(&params, "/requestState", answer->request_state.text);
     if (st == 0) {
         struct json_out j = json_out_to(message);
         buf_clear(message);

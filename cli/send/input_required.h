@@ -16,9 +16,9 @@ bool input_is_required(const struct rpc *answer);
  * a recorded response to each question in `answer`. Searches the recorded requests after number
  * *item for the responses, and sets *item to the request that has them. Sets *ret_found to false if
  * no request has the responses, or if the sanitizer changed the responses. */
-MI_MUST int input_make_answer(struct live_session *t, const struct rpc *sent,
-                              const struct rpc *answer, uint32_t *item, struct buf *message,
-                              bool *ret_found);
+MI_MUST int input_write_next_request(struct live_session *t, const struct rpc *sent,
+                                     const struct rpc *answer, uint32_t *item, struct buf *message,
+                                     bool *ret_found);
 /* Appends the methods of the questions, such as "elicitation/create, roots/list". */
 void input_append_question_list(struct buf *b, const struct rpc *answer);
 

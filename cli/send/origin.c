@@ -23,7 +23,7 @@ static int find_session(struct query *q, const char *ref, struct buf *uid)
     struct buf title = {0};
     bool named = false;
     int64_t id = 0;
-    int st = ref != NULL ? query_ref_is_server_name(q, ref, &named) : 0;
+    int st = ref != NULL ? query_reference_is_server_name(q, ref, &named) : 0;
     if (st == 0 && ref == NULL)
         st = sent_sessions_find_not_by_send(q, &id);
     if (st == 0)

@@ -139,7 +139,7 @@ static int try_modern_revision(struct peer *p)
     struct rpc m;
     bool answered = false;
     buf_clear(&p->meta);
-    own_write_meta(&p->meta);
+    own_write_request_meta(&p->meta);
     buf_adds(&params, "{\"_meta\":");
     buf_slice_add(&params, buf_slice(&p->meta));
     buf_addc(&params, '}');
@@ -174,7 +174,7 @@ int peer_perform_handshake(struct peer *p, uint32_t before, enum revision revisi
     *ret = PEER_READY;
     if (revision == REV_2026_07_28) {
         if (p->meta.n == 0)
-            own_write_meta(&p->meta);
+            own_write_request_meta(&p->meta);
         return p->meta.failed ? live_session_set_no_memory_error(&p->session) : 0;
     }
     int st = send_peer_initialize(p, before, revision, ret, ret_answer);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 /* The values cannot be invalid, because they were checked when the settings were read. */
-static void read_rules(const char *older, const char *last, const char *size, struct retention *ret)
+static void parse_retention_rules(const char *older, const char *last, const char *size,
+                                  struct retention *ret)
 {
     size_t bytes = 0;
     *ret = (struct retention){0};
@@ -19,14 +20,14 @@ static void read_rules(const char *older, const char *last, const char *size, st
 
 void retain_read_configured_rules(const struct settings *s, struct retention *ret)
 {
-    read_rules(s->retention[RETAIN_OLDER], s->retention[RETAIN_LAST], s->retention[RETAIN_SIZE],
-               ret);
+    parse_retention_rules(s->retention[RETAIN_OLDER], s->retention[RETAIN_LAST],
+                          s->retention[RETAIN_SIZE], ret);
     ret->target = s->ship_url;
 }
 
 void retain_read_options(const struct settings *s, struct retention *ret)
 {
-    read_rules(settings_get_text(s, "older-than"), settings_get_text(s, "keep-last"),
-               settings_get_text(s, "max-size"), ret);
+    parse_retention_rules(settings_get_text(s, "older-than"), settings_get_text(s, "keep-last"),
+                          settings_get_text(s, "max-size"), ret);
     ret->target = s->ship_url;
 }

@@ -133,7 +133,7 @@ bool compare_is_incomplete(const struct ui *u)
 }
 
 /* Compares the two calls of the next row that has not been compared yet. */
-static int compare_next_row(struct compare *c)
+static int compare_calls_of_next_row(struct compare *c)
 {
     c->whole = c->looked == c->rows;
     c->every = c->whole && c->n == 0;
@@ -154,7 +154,7 @@ int compare_read_next_rows(struct ui *u)
     int st = 0;
     while (st == 0 && !c->whole && clock_mono_us() < until_us) {
         if (c->aligned) {
-            st = compare_next_row(c);
+            st = compare_calls_of_next_row(c);
             continue;
         }
         st = diff_load_or_align_calls(c->diff, &c->aligned);
@@ -339,7 +339,7 @@ static void draw_differences(struct ui *u, const struct area *a, const struct re
         const struct result_difference *d = &r->difference[i];
         struct slice pointer = result_get_stored_text(r, d->pointer);
         cells_begin_line(&u->cells, 0, a->width, u->ascii);
-        cells_add_format(&u->cells, CELLS_LABEL, " %s ", result_part_name(d->part));
+        cells_add_format(&u->cells, CELLS_LABEL, " %s ", result_name_of_diff_part(d->part));
         cells_add_text(&u->cells, CELLS_KEY, pointer);
         draw_line(u, a, line++, SCREEN_NORMAL);
         draw_value_line(u, a, line++, r, d, DIFF_A);

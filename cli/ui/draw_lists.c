@@ -229,7 +229,8 @@ static void draw_direction_arrow(struct ui *u, const struct query_message *m)
     cells_add_blanks(&u->cells, 1);
 }
 
-static void draw_leading_cells(struct ui *u, const struct columns *c, const struct query_message *m)
+static void draw_seq_and_time_cells(struct ui *u, const struct columns *c,
+                                    const struct query_message *m)
 {
     char seq[24];
     snprintf(seq, sizeof seq, "%lld", (long long)m->seq);
@@ -271,7 +272,7 @@ static int draw_call_cells(struct ui *u, const struct area *a, const struct colu
     size_t width = a->width > right ? a->width - right : 0;
     cells_begin_line(&u->cells, 0, width, u->ascii);
     cells_add_str(&u->cells, style, sign);
-    draw_leading_cells(u, c, m);
+    draw_seq_and_time_cells(u, c, m);
     if (m->direction == ROW_S2C)
         draw_direction_arrow(u, m);
     draw_name_cells(u, m, call_status_failed(row->status) ? CELLS_BAD : CELLS_PLAIN);
@@ -315,7 +316,7 @@ static int draw_message_cells(struct ui *u, const struct area *a, const struct c
     const char *word = message_outcome_word(m, &out);
     size_t width = a->width > c->took ? a->width - c->took : 0;
     cells_begin_line(&u->cells, 0, width, u->ascii);
-    draw_leading_cells(u, c, m);
+    draw_seq_and_time_cells(u, c, m);
     draw_direction_arrow(u, m);
     draw_field(u, cells_convert_out_style(out), slice_of(word), a->width >= 56 ? 12 : 8, DRAW_LEFT);
     draw_name_cells(u, m, CELLS_PLAIN);

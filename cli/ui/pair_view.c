@@ -74,8 +74,8 @@ static int pair_view_open_pair(struct pair_view *c)
             kept &= text[side].n == size[side];
         }
         if (size[0] > 0 || size[1] > 0)
-            st = kept ? pair_add_two_values(c->pair, titles[i], text[0], text[1])
-                      : pair_add_sizes(c->pair, titles[i], size);
+            st = kept ? pair_add_section_of_values(c->pair, titles[i], text[0], text[1])
+                      : pair_add_section_of_sizes(c->pair, titles[i], size);
     }
     c->top = c->from = 0;
     c->found = SIZE_MAX;

@@ -12,7 +12,7 @@
 /* Returns true if the search queries the vault for failed calls, in all sessions. Otherwise the
  * search reads the messages of the chosen session, because it searches a text, because the list
  * shows messages, or because the filter has texts or kinds. */
-static bool seek_queries_calls(const struct ui *u)
+static bool seek_queries_failed_calls(const struct ui *u)
 {
     return u->seek.what == SEEK_FAILED && u->mode == LISTING_CALLS && u->question.terms.n == 0 &&
            (!u->filtered || u->question.field[QUESTION_KIND] == NULL);
@@ -58,7 +58,7 @@ void seek_begin_search(struct ui *u, enum seek_what what, bool forward)
                             .last = u->listing.last};
     /* The answer of a call may also match, and the answer may come after later calls have begun. So
      * a backward search begins at the last message. */
-    if (!forward && u->mode == LISTING_CALLS && !seek_queries_calls(u))
+    if (!forward && u->mode == LISTING_CALLS && !seek_queries_failed_calls(u))
         u->seek.at = u->listing.last;
 }
 
@@ -235,7 +235,7 @@ int seek_run_step(struct ui *u)
     struct seek *k = &u->seek;
     if (k->what == SEEK_SESSION)
         return seek_search_sessions(u);
-    if (seek_queries_calls(u))
+    if (seek_queries_failed_calls(u))
         return seek_step_to_failed_call(u);
     struct looking l = {.u = u, .until_us = clock_mono_us() + STEP_US};
     int64_t last = u->listing.last;

@@ -148,8 +148,8 @@ static bool set_type_member_if_present(struct edits *e, const struct mcpfile_ser
 }
 
 /* Wraps a server of opencode, whose `command` is one array. */
-static bool add_array(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                      const struct wrap_with *with)
+static bool wrap_with_command_array(struct edits *e, const struct mcpfile *f,
+                                    const struct mcpfile_server *s, const struct wrap_with *with)
 {
     if (!begin_member_edit(e, &s->url))
         return false;
@@ -175,7 +175,7 @@ bool remote_add_wrap_edits(struct edits *e, const struct mcpfile *f, const struc
 {
     /* In opencode, the type becomes "local", and the command is an array. */
     if (string_token_equals(e, f, s->type.value, "remote"))
-        return add_array(e, f, s, with);
+        return wrap_with_command_array(e, f, s, with);
     if (!begin_member_edit(e, &s->url))
         return false;
     bool goose = f->format == MCPFILE_YAML && string_token_equals(e, f, s->url.key, "uri");

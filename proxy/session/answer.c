@@ -18,7 +18,7 @@ static void close_connection(struct traffic *t, enum row_direction dir, const ch
     outbox_discard_after_error(&t->out[dir]);
 }
 
-void answer_reserve_memory(struct traffic *t)
+void answer_reserve_error_memory(struct traffic *t)
 {
     if (t->spare == NULL)
         t->spare = chunk_new(SPARE_SIZE);
@@ -93,7 +93,7 @@ static size_t send_error(struct traffic *t, enum row_direction dir, const struct
         .error_code = r->code,
         .findings = f,
     };
-    answer_reserve_memory(t);
+    answer_reserve_error_memory(t);
     buf_clear(&t->scratch);
     reply_write(&t->scratch, r);
     size_t n = stage_answer_from_buffer(t, &row);
@@ -106,7 +106,7 @@ static size_t send_error(struct traffic *t, enum row_direction dir, const struct
 
 /* ---- answers that cannot be forwarded ------------------------------------------------------ */
 
-const char *answer_fault_text(findings f)
+const char *answer_explain_non_message(findings f)
 {
     if (f & FINDING(FIND_DUPLICATE_ENVELOPE_KEY))
         return "the member jsonrpc, id, method, params, result or error occurs twice";
@@ -138,7 +138,7 @@ static const char *find_answer_fault(const struct message *x)
     if (x->m.findings & FINDING(FIND_TOO_LONG))
         return "the answer is longer than --max-message";
     if (x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_NOT_JSONRPC)))
-        return answer_fault_text(x->m.findings);
+        return answer_explain_non_message(x->m.findings);
     if (x->batch_seq != 0 && x->m.kind != RPC_INVALID)
         return "the answer is in a batch that cannot be forwarded";
     return find_fault_of_members(&x->m);
@@ -239,8 +239,8 @@ uint64_t answer_reject_repeat(struct traffic *t, struct message *x, const char *
                           NULL, r);
 }
 
-uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct slice text,
-                                 const struct repeat *r)
+uint64_t answer_repeat_with_late_result(struct traffic *t, struct message *x, struct slice text,
+                                        const struct repeat *r)
 {
     static const enum call_status statuses[] = {
         [LATE_RESULT] = CALL_OK, [LATE_TOOL_ERROR] = CALL_TOOL_ERROR, [LATE_ERROR] = CALL_ERROR};
@@ -333,7 +333,7 @@ static int error_code_for_ended_server(const struct pending *p)
     return p->modern ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE;
 }
 
-static findings finding_for_ended_server(enum call_status status)
+static findings get_finding_of_ended_server(enum call_status status)
 {
     return FINDING(status == CALL_INTERRUPTED ? FIND_INTERRUPTED : FIND_SERVER_GONE);
 }
@@ -342,7 +342,7 @@ void answer_for_missing_server(struct traffic *t, struct pending *p, enum call_s
                                const char *cause, const char *why)
 {
     answer_pending_and_close(t, p, error_code_for_ended_server(p), why, cause, status,
-                             finding_for_ended_server(status));
+                             get_finding_of_ended_server(status));
 }
 
 static void send_error_of_ended_server(struct traffic *t, struct pending *p,
@@ -361,7 +361,7 @@ static void send_error_of_ended_server(struct traffic *t, struct pending *p,
     if (effects && p->was_read && !p->cancelled)
         uncertain_calls_add_call(t, p, cause);
     if (!p->cancelled) /* the client awaits no answer to a cancelled request */
-        send_error_and_log(t, p, &r, status, finding_for_ended_server(status));
+        send_error_and_log(t, p, &r, status, get_finding_of_ended_server(status));
     buf_close(&text);
 }
 

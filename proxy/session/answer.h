@@ -11,9 +11,9 @@
 #include "proxy/session/reply.h"
 
 /* Sets memory aside for errors, unless t->spare is already set. */
-void answer_reserve_memory(struct traffic *t);
+void answer_reserve_error_memory(struct traffic *t);
 /* Returns a text that says what is wrong with JSON that is not a message. */
-const char *answer_fault_text(findings f);
+const char *answer_explain_non_message(findings f);
 /* Records a client's line as rejected and answers with an error. If an invalid line answers a
  * pending request of the server, the server also gets an error. Returns the seq of the line. */
 uint64_t answer_reject_message(struct traffic *t, struct message *x, int code, const char *why,
@@ -27,8 +27,8 @@ uint64_t answer_reject_repeat(struct traffic *t, struct message *x, const char *
                               const struct repeat *r);
 /* Records a repeated call as dropped, and answers it with the late result or error of the earlier
  * call (`text`). Returns the seq of the line. */
-uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct slice text,
-                                 const struct repeat *r);
+uint64_t answer_repeat_with_late_result(struct traffic *t, struct message *x, struct slice text,
+                                        const struct repeat *r);
 /* Records the server's answer to p as rejected; the client gets an error instead. */
 void answer_replace_rejected_answer(struct traffic *t, struct message *x, struct pending *p,
                                     const char *why, const char *cause);

@@ -69,7 +69,7 @@ static void log_skipped_schema_check(struct traffic *t, struct slice name,
 }
 
 /* Returns true if an error may name the tool: the tool rule does not hide it from the client. */
-static bool client_sees_tool(const struct traffic *t, struct slice name)
+static bool tool_is_visible_to_client(const struct traffic *t, struct slice name)
 {
     const struct tool_gate *g = &t->gate;
     return g->rule == NULL ||
@@ -85,7 +85,7 @@ static void reject_unknown_tool(struct traffic *t, struct message *x)
     json_unescape(&name, text_prefix(json_string_raw(x->m.name), 200));
     struct nearest n = nearest_begin_search(buf_str(&name));
     for (size_t i = 0; i < t->tools.n; i++)
-        if (client_sees_tool(t, slice_of(t->tools.tool[i].name.p)))
+        if (tool_is_visible_to_client(t, slice_of(t->tools.tool[i].name.p)))
             nearest_add_candidate(&n, t->tools.tool[i].name.p);
     if (n.best != NULL) {
         buf_adds(&why, "; did you mean ");

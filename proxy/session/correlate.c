@@ -342,7 +342,7 @@ static bool handle_answer(struct traffic *t, struct message *x)
     if (tool_error)
         x->m.findings |= FINDING(FIND_TOOL_ERROR);
     uint64_t seq = record_answer(t, x, p, tool_error);
-    tool_changes_note_recorded_result(t, seq);
+    tool_changes_on_recorded_result(t, seq);
     if (x->dir == ROW_S2C) {
         update_session_from_answer(t, x, p, tool_error);
         uncertain_calls_forget_answered(t, p, &x->m);

@@ -119,7 +119,7 @@ static bool send_next_postponed_error(struct traffic *t, int64_t now_us)
 {
     struct postponed_error error;
     struct pending *p = t->open[ROW_C2S].open.oldest;
-    if (!postponed_errors_remove_due(&t->invalid_lines.postponed, now_us, &error))
+    if (!postponed_errors_take_overdue(&t->invalid_lines.postponed, now_us, &error))
         return false;
     while (p != NULL && p->request_seq != error.seq)
         p = p->next;

@@ -75,7 +75,7 @@ int message_replace_text(struct message *x, struct chunk *copy, size_t n)
 }
 
 /* Records the replaced bytes, which are stored nowhere else, without the text around them. */
-static void report_repairs(struct traffic *t, uint64_t seq)
+static void record_repaired_bytes(struct traffic *t, uint64_t seq)
 {
     struct buf b = {0};
     for (size_t i = 0; i < t->invalid_lines.repairs.n; i++) {
@@ -103,7 +103,7 @@ void message_report_repairs(struct traffic *t, uint64_t seq)
 {
     if (t->invalid_lines.repairs.n == 0)
         return;
-    report_repairs(t, seq);
+    record_repaired_bytes(t, seq);
     t->invalid_lines.repairs.n = 0;
 }
 
@@ -185,7 +185,7 @@ static void append_sanitized_name(struct buf *b, struct slice name)
     if (redact_append_sanitized_text(name, &clean) < 0)
         b->failed = true;
     text_append_visible(
-        b, (struct slice){clean.p, redact_get_text_head_len(buf_slice(&clean), NAME_SHOWN)});
+        b, (struct slice){clean.p, redact_get_len_of_first_chars(buf_slice(&clean), NAME_SHOWN)});
     buf_close(&clean);
 }
 

@@ -158,7 +158,7 @@ static struct slice copy_or_borrow_text(struct pending *p, const struct parts *s
     return (struct slice){p->text.p + (x.p - s->text.p), x.n};
 }
 
-static void copy_texts_into_entry(struct pending *p, const struct parts *s)
+static void copy_texts_into_pending_request(struct pending *p, const struct parts *s)
 {
     size_t at = 0;
     p->key = s->key;
@@ -216,7 +216,7 @@ int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_i
     if (p == NULL)
         return MI_ENOMEM;
     *p = (struct pending){.cost = cost, .size = m->text.n};
-    copy_texts_into_entry(p, &parts);
+    copy_texts_into_pending_request(p, &parts);
     if (!reserve_lookup_key_space(&t->scratch[PENDING_ID], &p->key) ||
         (token.type != 0 && !reserve_lookup_key_space(&t->scratch[PENDING_TOKEN], &p->token))) {
         free(p);

@@ -9,7 +9,7 @@
 
 /* Returns a text that says why the first call may or may not have run. cause: `cause` in the error
  * that answered the first call. */
-static const char *explain_if_call_may_have_run(const char *cause)
+static const char *explain_why_call_may_have_run(const char *cause)
 {
     static const struct {
         const char *cause, *words;
@@ -83,7 +83,7 @@ static void repeat_refuse_call(struct traffic *t, struct message *x, struct unce
         "Not sent: the same call was sent %s ago (message %llu) and may have run: %s; %s. Check "
         "whether that call took effect. To run it again, send the same call once more.",
         units_format_duration(r->age_ms * 1000).s, (unsigned long long)r->first_seq,
-        explain_if_call_may_have_run(r->cause), explain_late_answer(r->late));
+        explain_why_call_may_have_run(r->cause), explain_late_answer(r->late));
     uint64_t seq = answer_reject_repeat(t, x, why.failed ? "this call may have run" : buf_str(&why),
                                         &x->again);
     if (first->refused_at == 0)
@@ -130,7 +130,7 @@ bool repeat_check_request(struct traffic *t, struct message *x, const struct pro
         repeat_refuse_call(t, x, first);
     } else if (r->decision == REPEAT_ANSWERED) {
         struct slice late = {first->text, first->text_n};
-        repeat_record_event(t, x, answer_with_late_result(t, x, late, r));
+        repeat_record_event(t, x, answer_repeat_with_late_result(t, x, late, r));
         repeats_remove_key(&t->repeats, r->key);
     }
     return r->decision == REPEAT_WARNED || r->decision == REPEAT_INSISTED;
@@ -152,7 +152,7 @@ void repeat_handle_forwarded_call(struct traffic *t, const struct message *x, st
     buf_printf(&happened,
                ") equals request %llu, which was received %s ago, at %s, and may have run: %s; %s",
                (unsigned long long)r->first_seq, units_format_duration(r->age_ms * 1000).s,
-               clock_format_utc(r->first_at_us).s, explain_if_call_may_have_run(r->cause),
+               clock_format_utc(r->first_at_us).s, explain_why_call_may_have_run(r->cause),
                explain_late_answer(r->late));
     t->on_repeat(t->owner, p, happened.failed ? "A call may have run twice." : buf_str(&happened));
     buf_close(&happened);

@@ -111,7 +111,7 @@ uint64_t repeats_compute_call_key(const struct repeats *r, const struct rpc *cal
         add_member_to_call_key(&text, 'n', call->name, true);
         add_member_to_call_key(&text, 'a', call->arguments, true);
     } else {
-        canon_write_call(&text, call->name, call->arguments);
+        canon_write_tool_call(&text, call->name, call->arguments);
     }
     add_member_to_call_key(&text, 'r', responses, as_written);
     add_member_to_call_key(&text, 's', call->request_state, as_written);

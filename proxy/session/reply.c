@@ -42,7 +42,7 @@ void reply_write(struct buf *b, const struct reply *r)
 }
 
 /* Appends the JSON object `object` with `member` inserted as its first member. */
-static void reply_append_extended_object(struct buf *b, struct slice object, struct slice member)
+static void reply_append_object_with_member(struct buf *b, struct slice object, struct slice member)
 {
     struct slice rest = {object.p + 1, object.n - 1};
     struct slice key;
@@ -71,7 +71,7 @@ static void reply_append_with_added_member(struct buf *b, struct slice text, con
     }
     if (object.type == JSON_OBJECT) {
         buf_add(b, text.p, (size_t)(object.text.p - text.p));
-        reply_append_extended_object(b, object.text, mark);
+        reply_append_object_with_member(b, object.text, mark);
         const char *after = object.text.p + object.text.n;
         buf_add(b, after, (size_t)(text.p + text.n - after));
         return;
@@ -79,7 +79,7 @@ static void reply_append_with_added_member(struct buf *b, struct slice text, con
     buf_printf(&member, "\"%s\":{", holder);
     buf_slice_add(&member, mark);
     buf_addc(&member, '}');
-    reply_append_extended_object(b, text, buf_slice(&member));
+    reply_append_object_with_member(b, text, buf_slice(&member));
     b->failed |= member.failed;
     buf_close(&member);
 }

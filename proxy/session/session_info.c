@@ -24,7 +24,7 @@ static void record_peer_info(struct traffic *t, struct json_value info, bool cli
         u.server_name = ns;
         u.server_version = vs;
     }
-    journal_append_update(t->journal, &u);
+    journal_append_session_update(t->journal, &u);
     buf_close(&n);
     buf_close(&v);
 }
@@ -39,7 +39,7 @@ static void record_protocol_version(struct traffic *t, struct json_value version
     text[n] = '\0';
     memcpy(t->version, text, n + 1);
     struct session_update u = {.protocol_version = {t->version, n}};
-    journal_append_update(t->journal, &u);
+    journal_append_session_update(t->journal, &u);
 }
 
 /* Notes the client's name and version. Returns true if this client was not seen before: through a

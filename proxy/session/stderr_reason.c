@@ -125,7 +125,7 @@ static void set_reason_line(struct reading *r, struct slice text, enum stderr_sa
     r->mode = r->continues > 0 ? CONTINUED : ANY_LINE;
 }
 
-static void set_code_of_reason(struct reading *r, struct slice code)
+static void set_error_code_of_reason(struct reading *r, struct slice code)
 {
     if (!line_states_reason(r->says) || code.n >= sizeof r->code || r->code[0] != '\0')
         return;
@@ -201,7 +201,7 @@ static void process_stderr_line(struct reading *r, struct slice line)
     else if (says == STDERR_TRACEBACK)
         r->mode = IN_TRACEBACK;
     else if (says == STDERR_CODE)
-        set_code_of_reason(r, text);
+        set_error_code_of_reason(r, text);
     else if (says == STDERR_CAUSE && line_states_reason(r->says))
         set_reason_cause(r, text);
     else if (is_better_reason(r, says, rule))

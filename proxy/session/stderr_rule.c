@@ -213,7 +213,8 @@ static bool skip_prefix(struct slice *s, const char *text)
     return true;
 }
 
-static const struct rule *find_first_rule(const struct rule *r, size_t n, struct slice line)
+static const struct rule *find_first_matching_rule(const struct rule *r, size_t n,
+                                                   struct slice line)
 {
     for (size_t i = 0; i < n; i++)
         if (pattern_applies_to_line(r[i].where, r[i].text, r[i].n, line))
@@ -266,10 +267,10 @@ enum stderr_says stderr_rule_classify(struct slice line, struct slice *ret_text,
     const struct rule *r;
     if (skip_prefix(&npm, "npm error") || skip_prefix(&npm, "npm ERR!")) {
         (void)skip_prefix(&npm, " ");
-        r = find_first_rule(npm_rules, MI_COUNT(npm_rules), npm);
+        r = find_first_matching_rule(npm_rules, MI_COUNT(npm_rules), npm);
         r = npm.n == 0 ? &npm_rules[0] : r;
     } else {
-        r = find_first_rule(rules, MI_COUNT(rules), line);
+        r = find_first_matching_rule(rules, MI_COUNT(rules), line);
     }
     if ((r == NULL || r->says == STDERR_MAYBE) && line_mentions_exception(line))
         r = &exception;

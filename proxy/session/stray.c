@@ -21,7 +21,7 @@ static void sanitize_stray_line(struct redact_lines *lines, struct row *row, str
     row->redactions = st == 0 ? n : 0;
 }
 
-static const char *hint_for_findings(findings why)
+static const char *get_hint_for_findings(findings why)
 {
     if (why & FINDING(FIND_CONTENT_LENGTH))
         return " (LSP framing; MCP expects one message per line)";
@@ -51,7 +51,7 @@ void stray_record_non_message(struct traffic *t, struct slice text, findings why
     struct slice head = text_prefix(row.body, NOISE_SHOWN);
     log_warn("dropped output that is not a message: server=%s bytes=%zu text=\"%.*s%s\"%s",
              t->server, text.n, (int)head.n, head.p, head.n < row.body.n ? "…" : "",
-             hint_for_findings(why));
+             get_hint_for_findings(why));
     buf_close(&clean);
 }
 
@@ -73,7 +73,7 @@ struct open_requests stray_make_request_lookup(struct traffic *t)
     return (struct open_requests){request_is_pending, request_is_pending_with_method, t};
 }
 
-void stray_record_stderr(struct traffic *t, const struct line *line, findings found)
+void stray_record_stderr_line(struct traffic *t, const struct line *line, findings found)
 {
     struct row row = {
         .kind = KIND_STDERR,

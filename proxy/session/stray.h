@@ -16,6 +16,6 @@ struct open_requests stray_make_request_lookup(struct traffic *t);
 /* Records and logs a text of the server that is not a message. The text is not forwarded. */
 void stray_record_non_message(struct traffic *t, struct slice text, findings why);
 /* Records a line of stderr with the findings `found`. */
-void stray_record_stderr(struct traffic *t, const struct line *line, findings found);
+void stray_record_stderr_line(struct traffic *t, const struct line *line, findings found);
 
 #endif

@@ -51,7 +51,7 @@ static void request_tools_page(struct traffic *t, struct slice cursor)
     handshake_begin_request(&t->handshake, &j, "tools/list");
     json_out_object(&j, "params");
     if (g->modern) {
-        own_write_meta(&meta);
+        own_write_request_meta(&meta);
         json_out_raw(&j, "_meta", buf_slice(&meta));
     }
     if (cursor.p != NULL)

@@ -41,8 +41,8 @@ struct change_report {
     size_t n;                /* number of changes so far */
 };
 
-static void tool_changes_on_change(void *ctx, enum tools_change change, struct slice name,
-                                   const struct tool *before, const struct tool *now)
+static void tool_changes_add_to_report(void *ctx, enum tools_change change, struct slice name,
+                                       const struct tool *before, const struct tool *now)
 {
     (void)before, (void)now;
     struct change_report *c = ctx;
@@ -67,7 +67,7 @@ static bool compare_tool_lists(struct traffic *t)
     json_out_object(&c.j, NULL);
     json_out_array(&c.j, "tools");
     bool differ = tools_list_differences(&p->tools, &t->tools, recorded_definitions_are_equal,
-                                         tool_changes_on_change, &c) > 0;
+                                         tool_changes_add_to_report, &c) > 0;
     if (differ) {
         json_out_end(&c.j);
         json_out_str(&c.j, "before", p->uid);
@@ -96,7 +96,7 @@ void tool_changes_take_previous_tools(struct traffic *t, struct tools *tools, co
     *tools = (struct tools){0};
     snprintf(p->uid, sizeof p->uid, "%s", uid);
     if (p->list_seq != 0 && tools_are_complete(&t->tools) && compare_tool_lists(t))
-        journal_add_rules(t->journal, p->list_seq, RULE(RULE_TOOL_CHANGED));
+        journal_add_breached_rules(t->journal, p->list_seq, RULE(RULE_TOOL_CHANGED));
 }
 
 void tool_changes_add_list_page(struct traffic *t, struct message *x, uint64_t cursor)
@@ -109,7 +109,7 @@ void tool_changes_add_list_page(struct traffic *t, struct message *x, uint64_t c
         x->rules |= RULE(RULE_TOOL_CHANGED);
 }
 
-void tool_changes_note_recorded_result(struct traffic *t, uint64_t seq)
+void tool_changes_on_recorded_result(struct traffic *t, uint64_t seq)
 {
     struct previous_tools *p = &t->previous_tools;
     if (p->completes)

@@ -18,6 +18,6 @@ void tool_changes_take_previous_tools(struct traffic *t, struct tools *tools, co
  * list, the difference is noted, logged and recorded as an event. */
 void tool_changes_add_list_page(struct traffic *t, struct message *x, uint64_t cursor);
 /* Call this function after any result of the server was recorded. */
-void tool_changes_note_recorded_result(struct traffic *t, uint64_t seq);
+void tool_changes_on_recorded_result(struct traffic *t, uint64_t seq);
 
 #endif

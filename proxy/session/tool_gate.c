@@ -38,7 +38,7 @@ bool tool_gate_admits_message(struct traffic *t, struct message *x)
     const char *fault;
     enum tool_verdict v = tool_call_get_verdict(g->rule, &g->hints, &x->m, &name, &fault);
     if (v != TOOL_CALL_KEPT) {
-        tool_call_explain(g->rule, v, fault, buf_slice(&name), buf_str(&g->failure), &why);
+        tool_call_explain_refusal(g->rule, v, fault, buf_slice(&name), buf_str(&g->failure), &why);
         refuse_tool_call(t, x, v, why.failed ? "unknown tool" : buf_str(&why));
     }
     buf_close(&name);

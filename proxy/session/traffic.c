@@ -34,7 +34,7 @@ void traffic_open(struct traffic *t, const struct journal *j, const char *server
     protocol_open(&t->protocol);
     repeats_open(&t->repeats, ON_REPEAT_WARN, 0, &(struct hash_key){0});
     invalid_line_open(t);
-    answer_reserve_memory(t);
+    answer_reserve_error_memory(t);
     t->tools.limits.cpu_us = ARGUMENTS_CPU_US;
 }
 
@@ -135,7 +135,7 @@ static void handle_invalid_client_line(struct traffic *t, struct message *x)
     struct lenient object; /* x->m.id borrows the id from this variable */
     struct slice rest = {0};
     if (json) {
-        buf_printf(&why, "Invalid Request: %s", answer_fault_text(x->m.findings));
+        buf_printf(&why, "Invalid Request: %s", answer_explain_non_message(x->m.findings));
     } else {
         invalid_line_find_first_id(x, &object, &rest);
         buf_adds(&why, "Parse error: ");
@@ -287,7 +287,7 @@ void traffic_handle_long_line(struct traffic *t, enum row_direction dir, const s
     buf_close(&why);
 }
 
-void traffic_note_client_closed(struct traffic *t)
+void traffic_on_client_closed(struct traffic *t)
 {
     t->client_closed = true;
     timers_pause(&t->timers, TIMERS_CLIENT_ASKED, false, journal_now_us(t->journal));

@@ -36,7 +36,7 @@ void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct 
 void traffic_report_incomplete_line(struct traffic *t, enum row_direction dir, size_t n);
 /* Call this function when the client has closed its output. Such a client cannot answer requests of
  * the server, so deadlines are not paused for them. */
-void traffic_note_client_closed(struct traffic *t);
+void traffic_on_client_closed(struct traffic *t);
 /* Handles the messages of the client that no longer wait for the list of tools (tool_gate.h). Call
  * this function after expire_due_requests(). */
 void traffic_release_waiting_lines(struct traffic *t);

@@ -114,14 +114,15 @@ static void write_escalation_file(struct store *s, struct escalations *m, struct
         buf_clear(ret_path);
 }
 
-void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes, uint64_t at)
+void entries_write_escalation(struct store *s, struct ring_shared *k, struct slice bytes,
+                              uint64_t at)
 {
     struct entry e;
     struct buf path = {0};
     if (s->escalated_at == at || count_kills_caused_by_entry(k, at) >= STORE_KILLS_MAX)
         return;
     atomic_store(&k->trying, at);
-    store_call_step_hook("escalation");
+    store_call_test_hook("escalation");
     buf_clear(&s->escalated);
     if (form_read_entry(ENTRY_ESCALATION, bytes, &e) == 0)
         write_escalation_file(s, &s->escalations, s->w, &e, at, &path);
@@ -134,7 +135,7 @@ void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes
     }
     s->escalated_at = at;
     atomic_store(&k->trying, RING_NONE);
-    store_call_step_hook("escalated");
+    store_call_test_hook("escalated");
     buf_close(&path);
 }
 
@@ -324,7 +325,7 @@ static int entries_add_by_kind(struct store *s, struct entry *e, uint64_t at)
     case ENTRY_INVOCATION:
         log_directory_add_call(&s->log, &e->invocation);
         return 0;
-    /* entries_escalate() has written the file, and the event's detail to s->escalated */
+    /* entries_write_escalation() has written the file, and the event's detail to s->escalated */
     case ENTRY_ESCALATION:
         if (s->escalated_at != at || s->escalated.n == 0)
             return 0;
@@ -349,7 +350,7 @@ int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, struct sl
     unsigned kills = count_kills_caused_by_entry(k, at);
     int st;
     atomic_store(&k->trying, at);
-    store_call_step_hook("entry");
+    store_call_test_hook("entry");
     if (kills >= STORE_KILLS_MAX)
         st = add_unrecordable_entry(s, kind, bytes, kills);
     else if (form_read_entry(kind, bytes, &e) < 0)

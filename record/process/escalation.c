@@ -34,7 +34,7 @@ static int write_occurrence_count(struct escalation_memory *s, int vault_fd, str
     if (dir < 0)
         return MI_ENOENT;
     if (w != NULL)
-        writer_set_lock_wait(w, ESCALATION_WAIT_US);
+        writer_set_lock_timeout(w, ESCALATION_WAIT_US);
     /* Without the lock, the count is written with the next occurrence or at the end of the
      * session. */
     int st = escalation_lock(dir) ? store_waiting_problem_count(s, dir, w) : 0;
@@ -161,7 +161,7 @@ static int record_new_problem(struct escalation_memory *s, int vault_fd, struct 
     *ret_new = false;
     escalation_make_file_suffix(e, suffix);
     if (w != NULL)
-        writer_set_lock_wait(w, ESCALATION_WAIT_US);
+        writer_set_lock_timeout(w, ESCALATION_WAIT_US);
     int st = MI_ENOENT;
     if (escalation_lock(dir)) {
         escalation_find_recent_file(dir, suffix, e->at_us, recent);

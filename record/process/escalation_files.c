@@ -181,7 +181,7 @@ void escalation_find_recent_file(int dir, const char *suffix, int64_t at_us,
 
 /* Whether the file of this name describes this very occurrence: it equals `text` up to the line
  * `last_at`. */
-static bool file_describes_occurrence(int dir, const char *name, const struct buf *text)
+static bool file_describes_same_occurrence(int dir, const char *name, const struct buf *text)
 {
     static const char end[] = "\nlast_at: ";
     struct buf file = {0};
@@ -196,8 +196,8 @@ static bool file_describes_occurrence(int dir, const char *name, const struct bu
 bool escalation_file_has_occurrence(int dir, const char *name, const struct escalation *e)
 {
     struct buf text = {0};
-    escalation_append_text(&text, e);
-    bool same = !text.failed && file_describes_occurrence(dir, name, &text);
+    escalation_append_file_text(&text, e);
+    bool same = !text.failed && file_describes_same_occurrence(dir, name, &text);
     buf_close(&text);
     return same;
 }
@@ -207,7 +207,7 @@ int escalation_make_file(int dir, const struct escalation *e, const char *suffix
 {
     struct buf b = {0};
     char temporary[ESCALATION_FILE_MAX], stamp[STAMP_LEN + 1];
-    escalation_append_text(&b, e);
+    escalation_append_file_text(&b, e);
     int st = b.failed ? MI_ENOMEM : write_temporary_file(dir, &b, true, temporary);
     if (st < 0) {
         buf_close(&b);
@@ -222,7 +222,7 @@ int escalation_make_file(int dir, const struct escalation *e, const char *suffix
         made = st == 0;
         if (made || errno != EEXIST)
             break;
-        if (file_describes_occurrence(dir, ret_name, &b)) {
+        if (file_describes_same_occurrence(dir, ret_name, &b)) {
             st = 0;
             break;
         }

@@ -291,7 +291,7 @@ static void add_markdown_body(struct buf *b, const struct escalation *e)
     }
 }
 
-void escalation_append_text(struct buf *b, const struct escalation *e)
+void escalation_append_file_text(struct buf *b, const struct escalation *e)
 {
     add_front_matter(b, e);
     add_markdown_body(b, e);

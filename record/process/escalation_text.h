@@ -10,7 +10,7 @@
 #include "record/process/escalation.h"
 
 /* Appends the whole content of the file. */
-void escalation_append_text(struct buf *b, const struct escalation *e);
+void escalation_append_file_text(struct buf *b, const struct escalation *e);
 /* Appends the name of a server, tool or method as the database stores it: sanitized and
  * truncated. */
 void escalation_append_name(struct buf *b, struct slice text);

@@ -61,7 +61,8 @@ static struct slice sanitize_log_name(struct log_directory *a, struct clean_name
     size_t n = 0;
     if (raw.n == 0)
         return raw; /* the name is empty or {NULL, 0} */
-    if (r != NULL && memchr(raw.p, '\\', raw.n) == NULL && sanitize_name_is_clean(last, r, raw))
+    if (r != NULL && memchr(raw.p, '\\', raw.n) == NULL &&
+        sanitize_name_contains_no_secret(last, r, raw))
         return raw; /* most names need no replacement */
     buf_addc(&quoted, '"');
     buf_slice_add(&quoted, raw);
@@ -81,7 +82,7 @@ static void add_log_name(struct log_directory *a, struct json_out *j, const char
     buf_addc(j->b, '"');
 }
 
-static void add_3_digits(struct buf *b, int64_t v)
+static void add_dot_and_3_digits(struct buf *b, int64_t v)
 {
     buf_add(
         b,
@@ -100,7 +101,7 @@ static void add_log_time(struct log_directory *a, struct json_out *j, int64_t wa
     json_out_name(j, "time");
     buf_addc(j->b, '"');
     buf_adds(j->b, a->second_text);
-    add_3_digits(j->b, wall_us / 1000 % 1000);
+    add_dot_and_3_digits(j->b, wall_us / 1000 % 1000);
     buf_adds(j->b, "Z\"");
 }
 
@@ -187,7 +188,7 @@ static void add_arguments(struct log_directory *a, struct json_out *j, const str
     struct buf *b = j->b;
     bool whole;
     struct slice text = sanitize_log_arguments(a, x, &whole);
-    size_t at = redact_get_text_head_len(text, LOG_DIRECTORY_TEXT_MAX);
+    size_t at = redact_get_len_of_first_chars(text, LOG_DIRECTORY_TEXT_MAX);
     struct buf head = {0};
     json_out_name(j, "arguments");
     if (x->arguments.n == x->arguments_n || (whole && at == text.n)) {
@@ -214,7 +215,7 @@ static void add_result_to_log_line(struct log_directory *a, struct json_out *j,
     }
     if (!x->result_clean)
         text = sanitize_log_text(a, text);
-    size_t n = redact_get_text_head_len(text, LOG_DIRECTORY_TEXT_MAX);
+    size_t n = redact_get_len_of_first_chars(text, LOG_DIRECTORY_TEXT_MAX);
     json_out_name(j, "result");
     text_append_json(b, (struct slice){text.p, n});
     if (n < text.n && !b->failed) {
@@ -260,7 +261,7 @@ void log_directory_add_call(struct log_directory *a, const struct invocation *x)
     if (x->error_code.p != NULL)
         add_error_to_log_line(a, &j, x);
     json_out_int(&j, "duration_ms", x->duration_us / 1000);
-    add_3_digits(b, x->duration_us % 1000);
+    add_dot_and_3_digits(b, x->duration_us % 1000);
     json_out_uint(&j, "request_bytes", x->request_bytes);
     json_out_uint(&j, "response_bytes", x->response_bytes);
     if (x->result.p != NULL && bodies)

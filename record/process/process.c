@@ -45,7 +45,7 @@ static void send_byte_to_proxy(const struct recording *p, char what)
     (void)channel_send(p->cfg->control, &what, 1);
 }
 
-static void recording_on_changed(void *ctx)
+static void recording_notify_proxy_of_change(void *ctx)
 {
     send_byte_to_proxy(ctx, 'c');
 }
@@ -79,7 +79,7 @@ static void recording_send_previous_tools(void *ctx)
     if (vault == NULL)
         return;
     if (query_open(&q, vault, &error) == 0 &&
-        tool_list_read(q, store_get_name(p->store), TOOL_LIST_RECORDED,
+        tool_list_read(q, store_get_server_name(p->store), TOOL_LIST_RECORDED,
                        store_get_session_uid(p->store), 0, &list) == 0) {
         write_previous_tools(&text, &list);
         tool_list_close(&list);
@@ -99,8 +99,8 @@ static void recording_send_previous_tools(void *ctx)
 static void recording_on_escalated(void *ctx, enum escalation_cause cause, const char *path)
 {
     struct recording *p = ctx;
-    log_error("the server needs attention: server=%s cause=%s file=%s", store_get_name(p->store),
-              escalation_cause_name(cause), path);
+    log_error("the server needs attention: server=%s cause=%s file=%s",
+              store_get_server_name(p->store), escalation_cause_name(cause), path);
     if (p->cfg->notifier >= 0)
         (void)channel_send(p->cfg->notifier, path, strlen(path));
 }
@@ -315,7 +315,7 @@ static void run_recording(struct recording *p)
 void process_run_recorder(const struct process_config *cfg)
 {
     static const struct store_calls calls = {.begun = recording_on_session_begun,
-                                             .changed = recording_on_changed,
+                                             .changed = recording_notify_proxy_of_change,
                                              .tools_wanted = recording_send_previous_tools,
                                              .escalated = recording_on_escalated};
     struct recording p = {.cfg = cfg, .lock = cfg->lock};

@@ -88,7 +88,7 @@ static int begin_or_defer_transaction(struct store *s, struct ring *r)
     if (st < 0)
         return st;
     if (kind == ENTRY_ESCALATION)
-        entries_escalate(s, r->shared, bytes, at);
+        entries_write_escalation(s, r->shared, bytes, at);
     r->at = at;      /* ring_read_next_record() must return the same entry again */
     if (s->troubled) /* do not sanitize if nothing can be stored */
         return writer_begin(s->w, STORE_WAIT_US);
@@ -155,7 +155,7 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
     s->stuck_n = 0;
     if (st == 0)
         st = store_entries_of_batch(s, r, &n);
-    store_call_step_hook("filled");
+    store_call_test_hook("filled");
     if (st == 0)
         st = writer_commit(s->w);
     atomic_store(&r->shared->trying, RING_NONE);
@@ -163,13 +163,13 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
         s->progress = before;
         return store_handle_failure(s, r, st);
     }
-    store_call_step_hook("committed");
+    store_call_test_hook("committed");
     entries_escalate_no_progress(s);
     log_directory_flush(&s->log, s->dir.fd);
-    store_call_step_hook("logged");
+    store_call_test_hook("logged");
     if (ring_release_records(r))
         store_run_change_callback(s);
-    store_call_step_hook("released");
+    store_call_test_hook("released");
     remember_written_bodies_range(s);
     *ret_n = n;
     return store_report_success(s, r);
@@ -187,7 +187,7 @@ int store_get_vault_fd(const struct store *s)
     return s->dir.fd;
 }
 
-const char *store_get_name(const struct store *s)
+const char *store_get_server_name(const struct store *s)
 {
     return s->name;
 }

@@ -92,7 +92,7 @@ MI_MUST enum store_result store_end_session(struct store *s, struct ring *r);
 /* Path and descriptor of the open vault; NULL and -1 if it is not open. */
 const char *store_get_vault_path(const struct store *s);
 int store_get_vault_fd(const struct store *s);
-const char *store_get_name(const struct store *s); /* returns the server's name */
+const char *store_get_server_name(const struct store *s); /* returns the server's name */
 const char *store_get_session_uid(const struct store *s);
 int64_t store_count_wal_pages(const struct store *s);
 bool store_checkpoint_wal(struct store *s); /* calls writer_checkpoint_wal(); true: success */

@@ -62,7 +62,7 @@ struct store {
     char reason[200];
 };
 
-static inline void store_call_step_hook(const char *name)
+static inline void store_call_test_hook(const char *name)
 {
     if (store_step != NULL)
         store_step(name);
@@ -101,6 +101,7 @@ bool entries_row_is_answer(const struct row *r);
 void entries_escalate_no_progress(struct store *s);
 /* Writes the file of the escalation at this position, outside a transaction. entries_add() then
  * adds its event. */
-void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes, uint64_t at);
+void entries_write_escalation(struct store *s, struct ring_shared *k, struct slice bytes,
+                              uint64_t at);
 
 #endif

@@ -114,11 +114,11 @@ enum store_result store_open_and_add_session(struct store *s, struct ring *r)
         return store_wait_for_locked_vault(s, r);
     if (opened < 0)
         return store_report_failure(s, r);
-    store_call_step_hook("open");
+    store_call_test_hook("open");
     int st = begin_session(s, r, &position);
     if (st < 0)
         return store_handle_failure(s, r, st);
-    store_call_step_hook("begun");
+    store_call_test_hook("begun");
     s->resumed = true;
     if (s->calls.begun != NULL)
         s->calls.begun(s->ctx, s->dir.fd, s->session_id);
@@ -190,13 +190,13 @@ enum store_result store_end_session(struct store *s, struct ring *r)
     if (atomic_load(&r->shared->ended) == 0) {
         if (close_killed_session(s, r->shared) < 0)
             return store_report_failure(s, r);
-        store_call_step_hook("closed");
+        store_call_test_hook("closed");
         atomic_store(&r->shared->ended, 1);
     }
-    store_call_step_hook("ended");
-    writer_set_lock_wait(s->w, STORE_WAIT_US);
+    store_call_test_hook("ended");
+    writer_set_lock_timeout(s->w, STORE_WAIT_US);
     if ((st = writer_remove_journal_position(s->w, s->session_id)) < 0)
         return store_handle_failure(s, r, st);
-    store_call_step_hook("forgotten");
+    store_call_test_hook("forgotten");
     return STORE_DONE;
 }

@@ -22,7 +22,7 @@ void store_close_writer(struct store *s)
 
 /* ---- a damaged database ---------------------------------------------------------------------- */
 
-static void escalate_damage(struct store *s, const char *name, struct slice why)
+static void escalate_damaged_database(struct store *s, const char *name, struct slice why)
 {
     struct buf happened = {0}, path = {0};
     bool is_new = false;
@@ -69,7 +69,7 @@ static bool move_damaged_database_away(struct store *s)
         log_error("the database is damaged, and was put aside; recording into a new database: "
                   "file=%s/%s damage=\"%s\"",
                   s->dir.path, name, buf_str(&why));
-        escalate_damage(s, name, buf_slice(&why));
+        escalate_damaged_database(s, name, buf_slice(&why));
     } else if (st == MI_EIO) {
         log_warn("the damaged database cannot be put aside: %s", strerror(errno));
     }
@@ -148,7 +148,7 @@ static void checkpoint_to_save_space(struct store *s)
         s->saved_us = 0;
     } else if (s->saved_us == 0 || now - s->saved_us >= STORE_RETRY_US) {
         s->saved_us = now;
-        store_call_step_hook("checkpoint");
+        store_call_test_hook("checkpoint");
         if (writer_checkpoint_wal(s->w) < 0)
             log_debug("checkpoint postponed: %s", writer_error(s->w));
     }

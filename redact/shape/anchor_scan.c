@@ -42,14 +42,15 @@ static struct {
 } scan;
 
 /* Drops the first letter of `three` and appends c. A letter has six bits. */
-static inline unsigned shift_letter_into_triple(unsigned three, char c)
+static inline unsigned append_letter_to_last_three(unsigned three, char c)
 {
     return (three << 6 | ((unsigned)c & 63)) & 0x3FFFF;
 }
 
 static inline unsigned read_three_letters(const char *p)
 {
-    return shift_letter_into_triple(shift_letter_into_triple((unsigned)p[0] & 63, p[1]), p[2]);
+    return append_letter_to_last_three(append_letter_to_last_three((unsigned)p[0] & 63, p[1]),
+                                       p[2]);
 }
 
 /* Bit 0 of the result says whether these three letters may belong to an anchor. The other bits have
@@ -122,8 +123,8 @@ static void anchor_scan_add_letter_triples(const struct shape_set three[3])
     for (size_t i = 0; i < a_n; i++)
         for (size_t j = 0; j < b_n; j++)
             for (size_t k = 0; k < c_n; k++) {
-                unsigned two = shift_letter_into_triple(a[i] & 63, (char)b[j]);
-                unsigned t = shift_letter_into_triple(two, (char)c[k]);
+                unsigned two = append_letter_to_last_three(a[i] & 63, (char)b[j]);
+                unsigned t = append_letter_to_last_three(two, (char)c[k]);
                 scan.three[t / 64] |= UINT64_C(1) << (t % 64);
             }
 }
@@ -151,10 +152,10 @@ static size_t scan_without_simd(struct shape_scan *s)
     if (e + 4 <= text.n) {
         unsigned d = read_three_letters(text.p + e - 2) >> 6;
         for (; e + 4 <= text.n; e += 4) {
-            unsigned a = shift_letter_into_triple(d, text.p[e]),
-                     b = shift_letter_into_triple(a, text.p[e + 1]);
-            unsigned c = shift_letter_into_triple(b, text.p[e + 2]);
-            d = shift_letter_into_triple(c, text.p[e + 3]);
+            unsigned a = append_letter_to_last_three(d, text.p[e]),
+                     b = append_letter_to_last_three(a, text.p[e + 1]);
+            unsigned c = append_letter_to_last_three(b, text.p[e + 2]);
+            d = append_letter_to_last_three(c, text.p[e + 3]);
             if ((three_letters_may_be_in_anchor(a) | three_letters_may_be_in_anchor(b) |
                  three_letters_may_be_in_anchor(c) | three_letters_may_be_in_anchor(d)) &
                 1)

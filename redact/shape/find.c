@@ -119,11 +119,11 @@ static bool shape_rule_may_match(const struct shape_rule *rule, struct slice tex
 {
     struct shape_hit hit;
     if (!(rule->flags & SHAPE_LOOSE))
-        return shape_match_form(rule, text, at, &hit);
+        return shape_match_rule_form(rule, text, at, &hit);
     if (rule->fn == shape_match_assignment)
         return shape_name_may_be_secret(text, at);
     struct shape_rule anchor = {rule->name, rule->form, shape_match_anchor, rule->flags};
-    return shape_match_form(&anchor, text, at, &hit);
+    return shape_match_rule_form(&anchor, text, at, &hit);
 }
 
 size_t shapes_find_anchor(struct slice text, size_t from, size_t to)
@@ -214,7 +214,7 @@ static bool offset_is_in_hit_of_rule(const struct search *s, size_t at, size_t r
     return false;
 }
 
-static void search_try_anchors_of_window(struct search *s)
+static void search_try_rules_at_offset(struct search *s)
 {
     unsigned pair = read_letter_pair(s->text.p + s->end - 1);
     for (unsigned i = anchors.bucket[hash_letter_pair(pair)]; i != 0; i = anchors.entries[i].next) {
@@ -228,7 +228,7 @@ static void search_try_anchors_of_window(struct search *s)
         if (mark > s->masked)
             s->masked = mark;
         if (at >= s->masked && !offset_is_in_hit_of_rule(s, at, p.rule) &&
-            shape_match_form(&shape_rules[e->rule], s->text, at, &p.hit) &&
+            shape_match_rule_form(&shape_rules[e->rule], s->text, at, &p.hit) &&
             cut_hit_before_offset(&p.hit, s->from))
             search_add_hit(s, p);
     }
@@ -246,7 +246,7 @@ static void search_until_hit_is_final(struct search *s)
         s->end = shape_scan_next(&s->scan);
         if (s->end >= s->text.n)
             return;
-        search_try_anchors_of_window(s);
+        search_try_rules_at_offset(s);
         s->end++;
     }
 }

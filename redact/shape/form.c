@@ -91,7 +91,8 @@ static void read_form_count(const char **p, size_t *min, size_t *max)
 }
 
 /* Matches the part of the form before '<' leftwards from text[at]. */
-static bool match_form_backwards(const char **form, struct slice text, size_t at, size_t *from)
+static bool match_backwards_from_anchor(const char **form, struct slice text, size_t at,
+                                        size_t *from)
 {
     const char *f = *form, *mark = strchr(f, '<');
     if (mark == NULL)
@@ -187,14 +188,14 @@ static bool token_has_checksum(struct slice body)
 
 static bool slice_is_placeholder(struct slice s);
 
-bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t at,
-                      struct shape_hit *ret)
+bool shape_match_rule_form(const struct shape_rule *rule, struct slice text, size_t at,
+                           struct shape_hit *ret)
 {
     const char *f = rule->form;
     size_t from = at, end = 0, i = at, head = 0, min = 0, max = 0, n = 0;
     bool fold = (rule->flags & SHAPE_FOLD) != 0, edgeless = (rule->flags & SHAPE_EDGELESS) != 0;
     struct shape_set set = {{0}};
-    if (!match_form_backwards(&f, text, at, &from))
+    if (!match_backwards_from_anchor(&f, text, at, &from))
         return false;
     while (*f != '\0') {
         if (*f == '|') {
@@ -246,7 +247,7 @@ static bool is_hex_char(char c)
     return char_is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-static bool escape_ends_at(const char *end, size_t n)
+static bool escape_sequence_ends_at(const char *end, size_t n)
 {
     if (n >= 2 && end[-2] == '\\' && strchr("nrtbf0", end[-1]) != NULL)
         return true;
@@ -274,7 +275,7 @@ bool shape_token_may_begin_at(struct slice text, size_t at)
 {
     if (at == 0 || !shape_is_alnum(text.p[at - 1]))
         return true;
-    return escape_ends_at(text.p + at, at) || colour_code_ends_at(text.p + at, at);
+    return escape_sequence_ends_at(text.p + at, at) || colour_code_ends_at(text.p + at, at);
 }
 
 /* Whether the text begins with a word of the list, ignoring case. */

@@ -85,8 +85,8 @@ static inline bool shape_set_has_char(const struct shape_set *s, char c)
 size_t shape_set_get_letters(const struct shape_set *s, unsigned char ret[256]);
 
 /* Whether there is a hit for the rule whose anchor is at text[at]. */
-bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t at,
-                      struct shape_hit *ret);
+bool shape_match_rule_form(const struct shape_rule *rule, struct slice text, size_t at,
+                           struct shape_hit *ret);
 /* Call this function for each new text: drops cached results, which are identified by address. */
 void shape_form_reset_cache(void);
 

@@ -36,7 +36,7 @@ static size_t decode_base64_head(struct slice s, char *ret, size_t max)
     return n;
 }
 
-static const char *find_text_and_count_work(const char *p, const char *end, const char *what)
+static const char *find_text_and_count_bytes(const char *p, const char *end, const char *what)
 {
     const char *at = memmem(p, (size_t)(end - p), what, strlen(what));
     shape_work += (uint64_t)((at != NULL ? at : end) - p);
@@ -50,7 +50,7 @@ static const char *find_text_and_count_work(const char *p, const char *end, cons
 #define PEM_GAP_MAX 1024     /* maximum bytes of headers before the base64 of a private key */
 
 /* Returns the length of one white space character, plain or escaped; 0: there is none. */
-static size_t escaped_space_len(const char *p, const char *end)
+static size_t count_space_char_bytes(const char *p, const char *end)
 {
     if (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')
         return 1;
@@ -68,14 +68,14 @@ static const char *find_key_body_end(const char *p, const char *end, size_t *ret
     bool header = false;
     *ret_n = 0;
     while (p < end && p - last < PEM_GAP_MAX) {
-        size_t n = escaped_space_len(p, end);
+        size_t n = count_space_char_bytes(p, end);
         if (n > 0) {
             header = header && *p != '\n' && n == 1;
             p += n;
             continue;
         }
         const char *word = p;
-        while (p < end && (shape_is_base64(*p) || *p == '=') && escaped_space_len(p, end) == 0)
+        while (p < end && (shape_is_base64(*p) || *p == '=') && count_space_char_bytes(p, end) == 0)
             p++;
         size_t run = (size_t)(p - word);
         if (p < end && *p == ':' && run >= 4 && run < 32) { /* the word is the name of a header */
@@ -105,7 +105,7 @@ static const char *find_key_end(const char *p, const char *end, const char **ret
     const char *q;
     if ((size_t)(end - p) > PEM_MAX)
         end = p + PEM_MAX;
-    while ((q = find_text_and_count_work(p, end, "----")) != NULL) {
+    while ((q = find_text_and_count_bytes(p, end, "----")) != NULL) {
         *ret_last = q;
         while (q < end && (*q == '-' || *q == ' '))
             q++;
@@ -125,7 +125,7 @@ static const char *find_key_end(const char *p, const char *end, const char **ret
 
 /* Whether [p, end) has at least PEM_BODY_MIN characters of base64, of which at least 16 are in a
  * row. The character '-' does not count. */
-static bool range_is_key_body(const char *p, const char *end)
+static bool range_is_private_key_base64(const char *p, const char *end)
 {
     size_t all = 0, now = 0, longest = 0;
     shape_work += (uint64_t)(end - p);
@@ -142,13 +142,13 @@ static bool range_is_key_body(const char *p, const char *end)
 static bool match_pem_key(struct slice text, size_t from, const char *body, struct shape_hit *ret)
 {
     const char *end = text.p + text.n, *last, *to = find_key_end(body, end, &last);
-    if (to == NULL || find_text_and_count_work(body, to, SHAPE_MARK) != NULL) {
+    if (to == NULL || find_text_and_count_bytes(body, to, SHAPE_MARK) != NULL) {
         size_t letters;
         last = to = find_key_body_end(body, end, &letters);
     }
     ret->from = from;
     ret->n = (size_t)(to - text.p) - from;
-    return range_is_key_body(body, last);
+    return range_is_private_key_base64(body, last);
 }
 
 bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret)
@@ -156,7 +156,7 @@ bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret)
     const char *p = text.p + at, *end = text.p + text.n;
     if (*p == 'P') { /* a PuTTY key: everything up to its checksum */
         const char *body =
-            find_text_and_count_work(p, p + size_min((size_t)(end - p), 2048), "Private-Lines: ");
+            find_text_and_count_bytes(p, p + size_min((size_t)(end - p), 2048), "Private-Lines: ");
         if (body == NULL)
             return false;
         size_t letters;
@@ -175,7 +175,7 @@ bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret)
     const char *label = p;
     while (p < end && p - label < 64 && (char_is_upper(*p) || char_is_digit(*p) || *p == ' '))
         p++;
-    if (dashes < 4 || find_text_and_count_work(label, p, "PRIVATE KEY") == NULL)
+    if (dashes < 4 || find_text_and_count_bytes(label, p, "PRIVATE KEY") == NULL)
         return false;
     while (p < end && (*p == '-' || *p == ' '))
         p++;

@@ -261,8 +261,8 @@ static int pair_all_calls(struct aligning *x)
 /* ---- rows ---- */
 
 /* Adds rows for the calls that are only in `a`, from call i to the next pair that was not moved. */
-static void add_calls_missing_in_b(const struct aligning *x, uint32_t i, struct align_row *rows,
-                                   uint32_t *n)
+static void add_rows_for_calls_only_in_a(const struct aligning *x, uint32_t i,
+                                         struct align_row *rows, uint32_t *n)
 {
     for (; i < x->n && (x->to_b[i] == ALIGN_NONE || x->moved[i]); i++)
         if (x->to_b[i] == ALIGN_NONE)
@@ -273,7 +273,7 @@ static void add_calls_missing_in_b(const struct aligning *x, uint32_t i, struct 
 static uint32_t write_rows(const struct aligning *x, struct align_row *rows)
 {
     uint32_t n = 0;
-    add_calls_missing_in_b(x, 0, rows, &n);
+    add_rows_for_calls_only_in_a(x, 0, rows, &n);
     for (uint32_t j = 0; j < x->m; j++) {
         uint32_t i = x->to_a[j];
         if (i == ALIGN_NONE) {
@@ -283,7 +283,7 @@ static uint32_t write_rows(const struct aligning *x, struct align_row *rows)
         enum align_kind kind = x->equal[i] ? ALIGN_EQUAL : ALIGN_CHANGED;
         rows[n++] = (struct align_row){i, j, (uint8_t)kind, x->moved[i]};
         if (!x->moved[i])
-            add_calls_missing_in_b(x, i + 1, rows, &n);
+            add_rows_for_calls_only_in_a(x, i + 1, rows, &n);
     }
     return n;
 }

@@ -344,8 +344,8 @@ static bool read_entries_by_name(struct comparison *c, struct entries *e, struct
 
 /* Takes the first entry of this name that has no partner yet. If two tools have one name, the
  * second tool must get its own partner. */
-static struct json_value claim_unpaired_entry(struct comparison *c, struct entries *e,
-                                              struct json_value name)
+static struct json_value take_first_unpaired_entry(struct comparison *c, struct entries *e,
+                                                   struct json_value name)
 {
     uint64_t hash = hash_of_entry_name(c, name);
     size_t from = 0, to = e->n;
@@ -375,7 +375,7 @@ static void compare_lists(struct comparison *c, struct json_value a, struct json
     struct json_walk w = json_walk_begin(a);
     for (size_t i = 0; !c->ended && json_walk_next(&w, &key, &v); i++) {
         struct json_value name = get_entry_name(v, by);
-        compare_element(c, i, v, claim_unpaired_entry(c, &e, name), set, depth, name);
+        compare_element(c, i, v, take_first_unpaired_entry(c, &e, name), set, depth, name);
     }
     if (e.n > 0)
         qsort(e.list, e.n, sizeof *e.list, compare_entries_by_index);

@@ -23,7 +23,7 @@ struct diff {
     struct buf error;
 };
 
-static int fail_source(struct diff *d, enum diff_side side, int st)
+static int fail_with_source_error(struct diff *d, enum diff_side side, int st)
 {
     buf_clear(&d->error);
     if (st == MI_EFULL)
@@ -77,7 +77,8 @@ static int diff_measure_request_distance(void *ctx, uint32_t a, uint32_t b)
     for (int i = 0; i < DIFF_SIDES; i++) {
         int st = compared_recording_read_request(&d->side[i], call[i], &m[i]);
         if (st < 0)
-            return st == MI_ENOENT ? NEAR_DISTANCE : fail_source(d, (enum diff_side)i, st);
+            return st == MI_ENOENT ? NEAR_DISTANCE
+                                   : fail_with_source_error(d, (enum diff_side)i, st);
     }
     return (int)canon_find_differences(&m[DIFF_A], &m[DIFF_B], &d->rules->canon,
                                        diff_count_difference, &left);
@@ -98,7 +99,7 @@ static int align_sides(struct diff *d)
     int st = align_calls(&sides, &d->rows, &d->rows_n);
     for (int i = 0; st == 0 && i < DIFF_SIDES; i++)
         if ((st = pages_open(&d->pages[i], &d->side[i])) < 0)
-            st = fail_source(d, (enum diff_side)i, st);
+            st = fail_with_source_error(d, (enum diff_side)i, st);
     intern_close(&d->topics);
     write_exit_status(d, DIFF_A);
     write_exit_status(d, DIFF_B);
@@ -126,7 +127,7 @@ int diff_load_or_align_calls(struct diff *d, bool *ret_done)
         return align_sides(d);
     int st = compared_recording_load_next_part(&d->side[side], d->rules, &d->topics, &loaded);
     d->loaded += loaded;
-    return st < 0 ? fail_source(d, side, st) : 0;
+    return st < 0 ? fail_with_source_error(d, side, st) : 0;
 }
 
 int diff_open(struct diff **ret, struct source *a, struct source *b, const struct diff_rules *rules,
@@ -254,7 +255,7 @@ static int read_both_bodies(struct diff *d, struct align_row row, read_fn read,
     for (int i = 0; i < DIFF_SIDES; i++) {
         int st = read(&d->side[i], call[i], &ret[i]);
         if (st < 0 && st != MI_ENOENT)
-            return fail_source(d, (enum diff_side)i, st);
+            return fail_with_source_error(d, (enum diff_side)i, st);
         *ret_both = *ret_both && st == 0;
     }
     return 0;
@@ -285,7 +286,7 @@ static struct json_value get_result_or_error(const struct rpc *m)
 static bool pair_compares_whole_lists(const struct diff *d, struct align_row row)
 {
     const struct pages *a = &d->pages[DIFF_A], *b = &d->pages[DIFF_B];
-    if (!pages_call_read_a_page(a, row.a) && !pages_call_read_a_page(b, row.b))
+    if (!pages_has_page_of_call(a, row.a) && !pages_has_page_of_call(b, row.b))
         return false;
     uint32_t first_a = pages_find_first_call(a, row.a), first_b = pages_find_first_call(b, row.b);
     if (first_a == row.a || first_b == row.b)
@@ -299,17 +300,17 @@ static bool pair_compares_whole_lists(const struct diff *d, struct align_row row
 /* `value` has the answers of both calls. If an answer is one of several pages of a list, it is
  * replaced: the first page by the result for the whole list, any other page by a result with an
  * empty list. Returns 0, MI_ENOENT or an error. */
-static int put_whole_lists_for_pages(struct diff *d, struct align_row row,
-                                     struct json_value value[DIFF_SIDES])
+static int replace_pages_by_whole_lists(struct diff *d, struct align_row row,
+                                        struct json_value value[DIFF_SIDES])
 {
     const uint32_t call[DIFF_SIDES] = {row.a, row.b};
     for (int i = 0; i < DIFF_SIDES; i++) {
-        if (!pages_call_read_a_page(&d->pages[i], call[i]))
+        if (!pages_has_page_of_call(&d->pages[i], call[i]))
             continue;
         buf_clear(&d->list[i]);
         int st = pages_append_result(&d->pages[i], &d->side[i], call[i], &d->list[i]);
         if (st < 0)
-            return st == MI_ENOENT ? st : fail_source(d, (enum diff_side)i, st);
+            return st == MI_ENOENT ? st : fail_with_source_error(d, (enum diff_side)i, st);
         value[i] = (struct json_value){JSON_OBJECT, buf_slice(&d->list[i])};
     }
     return 0;
@@ -334,7 +335,7 @@ static int compare_pair_answers(struct looking *l, struct align_row row)
         return l->failed ? MI_ENOMEM : 0;
     }
     if (l->part == DIFF_RESULT && pair_compares_whole_lists(l->d, row))
-        st = put_whole_lists_for_pages(l->d, row, value);
+        st = replace_pages_by_whole_lists(l->d, row, value);
     if (st == 0 && !slice_eq(*a, *b))
         st = compare_values(value[DIFF_A], value[DIFF_B], &rules, diff_on_answer_difference, l);
     l->look->unread = st == MI_ENOENT;
@@ -386,7 +387,7 @@ int diff_read_params(struct diff *d, enum diff_side side, uint32_t call, struct 
     if (st == MI_ENOENT)
         return 0;
     if (st < 0)
-        return fail_source(d, side, st);
+        return fail_with_source_error(d, side, st);
     struct buf *b = &d->value[side];
     buf_clear(b);
     if (m.params.type == JSON_NONE)

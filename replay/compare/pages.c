@@ -107,7 +107,7 @@ int pages_open(struct pages *p, struct compared_recording *s)
     return st;
 }
 
-bool pages_call_read_a_page(const struct pages *p, uint32_t call)
+bool pages_has_page_of_call(const struct pages *p, uint32_t call)
 {
     return find_page_of_call(p, call) != NULL;
 }

@@ -29,7 +29,7 @@ struct pages {
 MI_MUST int pages_open(struct pages *p, struct compared_recording *s);
 void pages_close(struct pages *p);
 /* Whether the call read one of several pages. */
-bool pages_call_read_a_page(const struct pages *p, uint32_t call);
+bool pages_has_page_of_call(const struct pages *p, uint32_t call);
 /* Returns the call that read the first page of the list; `call` itself if it did not read a
  * page. */
 uint32_t pages_find_first_call(const struct pages *p, uint32_t call);

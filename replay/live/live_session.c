@@ -121,8 +121,8 @@ static struct slice find_handle_of_other_server(const struct live_session *t, st
     return raw;
 }
 
-static int add_handle_pair(struct live_session *t, struct json_value recorded,
-                           struct json_value live)
+static int add_recorded_and_live_handle(struct live_session *t, struct json_value recorded,
+                                        struct json_value live)
 {
     struct slice a = json_string_raw(recorded), b = json_string_raw(live);
     if (a.p == NULL || b.p == NULL || slice_eq(find_handle_of_other_server(t, a, true), b))
@@ -148,10 +148,11 @@ int live_session_add_handles(struct live_session *t, struct json_value recorded,
     static const char *const names[] = {"nextCursor", "requestState", "taskId"};
     int st = 0;
     for (size_t i = 0; st == 0 && i < MI_COUNT(names); i++)
-        st = add_handle_pair(t, json_get(recorded, names[i]), json_get(live, names[i]));
+        st =
+            add_recorded_and_live_handle(t, json_get(recorded, names[i]), json_get(live, names[i]));
     if (st == 0)
-        st = add_handle_pair(t, json_get(json_get(recorded, "task"), "taskId"),
-                             json_get(json_get(live, "task"), "taskId"));
+        st = add_recorded_and_live_handle(t, json_get(json_get(recorded, "task"), "taskId"),
+                                          json_get(json_get(live, "task"), "taskId"));
     return st;
 }
 

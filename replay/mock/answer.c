@@ -133,7 +133,7 @@ static int send_discover_answer(struct conversation *s, struct mock_batch *batch
     begin_result_answer(&j, live);
     json_out_str(&j, "resultType", "complete");
     json_out_array(&j, "supportedVersions");
-    json_out_str(&j, NULL, plan_get_version(s->plan, true));
+    json_out_str(&j, NULL, plan_get_protocol_version(s->plan, true));
     json_out_end(&j);
     write_recorded_capabilities(s, &j, true);
     json_out_int(&j, "ttlMs", 0);
@@ -167,7 +167,7 @@ static int send_initialize_answer(struct conversation *s, struct mock_batch *bat
 static int send_default_answer(struct conversation *s, struct mock_batch *batch,
                                const struct rpc *live)
 {
-    const char *modern = plan_get_version(s->plan, true);
+    const char *modern = plan_get_protocol_version(s->plan, true);
     int st = 0;
     if (rpc_method_is(live, "ping") || rpc_method_is(live, "shutdown")) {
         struct buf b = {0};
@@ -209,9 +209,9 @@ static void set_method_and_target_of_miss(struct conversation *s, const struct r
 /* Whether the client uses another revision than the recording. */
 static bool client_uses_other_version(const struct conversation *s, const struct rpc *live)
 {
-    const char *modern = plan_get_version(s->plan, true);
+    const char *modern = plan_get_protocol_version(s->plan, true);
     if (!rpc_is_modern(live))
-        return modern[0] != '\0' && plan_get_version(s->plan, false)[0] == '\0';
+        return modern[0] != '\0' && plan_get_protocol_version(s->plan, false)[0] == '\0';
     return !json_key_is(json_string_raw(json_get(live->meta, META_VERSION)), modern);
 }
 
@@ -250,7 +250,8 @@ int mock_answer_unrecorded_request(struct conversation *s, struct mock_batch *ba
         st = MI_ENOMEM;
     else if (f.kind == MISS_VERSION && rpc_is_modern(live))
         st = send_unsupported_version_error(
-            s, batch, live, plan_get_version(s->plan, plan_get_version(s->plan, true)[0] != '\0'),
+            s, batch, live,
+            plan_get_protocol_version(s->plan, plan_get_protocol_version(s->plan, true)[0] != '\0'),
             buf_str(&text));
     else
         st = mock_send_error(s, batch, live->id.text,

@@ -158,8 +158,8 @@ static int load_exchange_outcome(struct conversation *s, uint32_t x)
 static bool may_answer_discover_now(const struct conversation *s, const struct rpc *live)
 {
     return rpc_method_is(live, "server/discover") && plan_count_exchanges(s->plan) > 0 &&
-           plan_get_version(s->plan, true)[0] == '\0' &&
-           plan_get_version(s->plan, false)[0] != '\0' &&
+           plan_get_protocol_version(s->plan, true)[0] == '\0' &&
+           plan_get_protocol_version(s->plan, false)[0] != '\0' &&
            plan_find_method_and_target(s->plan, slice_of("server/discover"), slice_of("")) ==
                PLAN_NONE;
 }
@@ -189,7 +189,7 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
     if (conversation_count_playbacks(s) >= CONVERSATION_OPEN_MAX)
         return mock_send_error(s, batch, live->id.text, RPC_INTERNAL_ERROR,
                                "too many pending requests for a replay", "too-many-open", NULL);
-    if (forwarder_sends_everything(s->forwarder))
+    if (forwarder_forwards_all_requests(s->forwarder))
         return ask_live_server(s, live, batch);
     if (may_answer_discover_now(s, live))
         return answer_unrecorded_request(s, live, live, why, batch);
@@ -248,7 +248,7 @@ static int start_notification_list(struct conversation *s, const struct rpc *liv
     for (uint32_t notification; st == 0;) {
         buf_clear(&s->key);
         json_unescape(&s->key, live->method);
-        notification = plan_use_next_notification(s->plan, buf_slice(&s->key));
+        notification = plan_take_next_notification(s->plan, buf_slice(&s->key));
         if (notification != PLAN_NONE) {
             struct pace_mark mark = {s->now_us, plan_get_notification(s->plan, notification)->t_us};
             st = playback_send_earlier_messages(
@@ -267,7 +267,7 @@ static int start_notification_list(struct conversation *s, const struct rpc *liv
 
 static int conversation_on_notification(struct conversation *s, const struct rpc *live)
 {
-    int st = forwarder_sends_everything(s->forwarder) ? 0 : start_notification_list(s, live);
+    int st = forwarder_forwards_all_requests(s->forwarder) ? 0 : start_notification_list(s, live);
     if (st == 0 && s->forwarder != NULL)
         st = forwarder_send_client_notification(s, live);
     /* If the recorded server exited at this point, `ended` is already set, and the recorded exit
@@ -343,8 +343,8 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
 
 /* ---- lines ---- */
 
-static int report_non_message(struct conversation *s, struct mock_batch *batch, const struct rpc *m,
-                              int st)
+static int report_line_without_message(struct conversation *s, struct mock_batch *batch,
+                                       const struct rpc *m, int st)
 {
     struct buf why = {0};
     struct miss f = {.kind = MISS_NOT_A_MESSAGE};
@@ -369,7 +369,7 @@ static int conversation_handle_message(struct conversation *s, const struct rpc 
     case RPC_ERROR:
         return conversation_on_answer(s, m);
     default:
-        return report_non_message(s, batch, m, 0);
+        return report_line_without_message(s, batch, m, 0);
     }
 }
 
@@ -382,10 +382,10 @@ static int handle_batch(struct conversation *s, const struct rpc *line)
     struct mock_batch *b = NULL;
     int st = 0;
     bool empty = !json_walk_next(&w, &key, &v);
-    bool allowed = forwarder_sends_everything(s->forwarder) ||
-                   strcmp(plan_get_version(s->plan, false), "2025-03-26") == 0;
+    bool allowed = forwarder_forwards_all_requests(s->forwarder) ||
+                   strcmp(plan_get_protocol_version(s->plan, false), "2025-03-26") == 0;
     if (empty || !allowed)
-        return report_non_message(s, NULL, line, 0);
+        return report_line_without_message(s, NULL, line, 0);
     b = calloc(1, sizeof *b);
     if (b == NULL)
         return MI_ENOMEM;
@@ -409,7 +409,7 @@ int conversation_handle_line(struct conversation *s, struct slice line, int64_t 
     if (st < 0 && m.fault.kind == JSON_EMPTY)
         return 0;
     if (st < 0)
-        return report_non_message(s, NULL, &m, st);
+        return report_line_without_message(s, NULL, &m, st);
     return m.kind == RPC_BATCH ? handle_batch(s, &m) : conversation_handle_message(s, &m, NULL);
 }
 
@@ -419,7 +419,7 @@ int conversation_handle_long_line(struct conversation *s, struct slice head, int
     s->now_us = now_us;
     rpc_read_truncated_line(head, &m);
     m.is_call = m.method.p != NULL;
-    return report_non_message(s, NULL, &m, 0);
+    return report_line_without_message(s, NULL, &m, 0);
 }
 
 int conversation_handle_live_line(struct conversation *s, struct slice line, int64_t now_us)

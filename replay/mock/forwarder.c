@@ -46,7 +46,7 @@ void forwarder_close(struct forwarder *f)
     free(f);
 }
 
-bool forwarder_sends_everything(const struct forwarder *f)
+bool forwarder_forwards_all_requests(const struct forwarder *f)
 {
     return f != NULL && f->rules.all;
 }
@@ -148,7 +148,7 @@ static int forwarder_send_initialize(struct conversation *s)
 {
     struct forwarder *f = s->forwarder;
     struct rpc m;
-    const char *recorded = plan_get_version(s->plan, false);
+    const char *recorded = plan_get_protocol_version(s->plan, false);
     if (f->hello.n == 0 || rpc_read(buf_slice(&f->hello), &m) < 0)
         return forwarder_continue_after_handshake(s, (struct slice){0});
     struct slice version = json_get(m.params, "protocolVersion").text, all = m.text;
@@ -170,7 +170,7 @@ static int forwarder_on_initialize_answer(struct conversation *s, const struct r
 {
     struct forwarder *f = s->forwarder;
     struct buf b = {0};
-    const char *recorded = plan_get_version(s->plan, false);
+    const char *recorded = plan_get_protocol_version(s->plan, false);
     struct slice version = json_string_raw(json_get(answer->result, "protocolVersion"));
     if (answer->kind != RPC_RESULT) {
         struct buf *why = &s->forwarder->over;

@@ -48,7 +48,7 @@ MI_MUST int forwarder_open(struct forwarder **ret, const struct forwarder_rules 
                            const struct forwarder_callbacks *calls, void *ctx);
 void forwarder_close(struct forwarder *f); /* the argument may be NULL */
 /* Whether everything goes to the live server; false if f is NULL. */
-bool forwarder_sends_everything(const struct forwarder *f);
+bool forwarder_forwards_all_requests(const struct forwarder *f);
 /* returns the number of unanswered requests; f NULL: 0 */
 size_t forwarder_count_requests(const struct forwarder *f);
 

@@ -79,7 +79,7 @@ int mock_tools_refuse_hidden_call(struct conversation *s, const struct rpc *live
                               : TOOL_CALL_KEPT;
     *ret_done = v != TOOL_CALL_KEPT;
     if (*ret_done) {
-        tool_call_explain(&s->tools, v, fault, buf_slice(&name), "", &why);
+        tool_call_explain_refusal(&s->tools, v, fault, buf_slice(&name), "", &why);
         s->misses->counts.matched++;
         st = why.failed ? MI_ENOMEM : refuse_hidden_tool_call(s, batch, live, v, buf_str(&why));
     }

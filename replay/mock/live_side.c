@@ -113,12 +113,12 @@ static int live_side_start_server(void *ctx)
     return st;
 }
 
-static int live_side_send(void *ctx, struct slice line)
+static int live_side_send_line(void *ctx, struct slice line)
 {
     return live_send_line(((struct live_side *)ctx)->live, line);
 }
 
-static void live_side_append_end_text(void *ctx, struct buf *b)
+static void live_side_append_end_reason(void *ctx, struct buf *b)
 {
     live_append_server_end_reason(((struct live_side *)ctx)->live, b);
 }
@@ -133,9 +133,9 @@ static int live_side_record_message(void *ctx, bool from_client, struct slice me
 int live_side_open(struct live_side *l, const struct live_side_config *cfg, struct ev_loop *loop,
                    live_side_line_fn on_line, live_side_turn_fn on_turn, void *ctx)
 {
-    static const struct forwarder_callbacks calls = {live_side_start_server, live_side_send,
+    static const struct forwarder_callbacks calls = {live_side_start_server, live_side_send_line,
                                                      live_side_record_message,
-                                                     live_side_append_end_text};
+                                                     live_side_append_end_reason};
     *l = (struct live_side){
         .cfg = cfg, .loop = loop, .on_line = on_line, .on_turn = on_turn, .ctx = ctx};
     ev_init(&l->read_watch, live_side_on_fd_ready);

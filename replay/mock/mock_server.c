@@ -254,7 +254,7 @@ static void mock_on_idle_load_messages(struct ev_loop *loop, ev_idle *w, int rev
     mock_server_update_after_event(m);
 }
 
-static void mock_stop_on_leave_timer(struct ev_loop *loop, ev_timer *w, int revents)
+static void mock_stop_loop_on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)w, (void)revents;
     ev_break(loop, EVBREAK_ALL);
@@ -380,7 +380,7 @@ static void start_watchers(struct mock *m)
     ev_io_init(&m->read_watch, mock_server_on_readable, m->in.fd, EV_READ);
     ev_io_init(&m->write_watch, mock_server_on_writable, m->out.fd, EV_WRITE);
     ev_init(&m->due_timer, mock_on_message_timer);
-    ev_timer_init(&m->leave_timer, mock_stop_on_leave_timer, LEAVE_S, 0.);
+    ev_timer_init(&m->leave_timer, mock_stop_loop_on_timeout, LEAVE_S, 0.);
     ev_idle_init(&m->load_watch, mock_on_idle_load_messages);
     m->read_watch.data = m->write_watch.data = m->due_timer.data = m->load_watch.data = m;
     for (size_t i = 0; i < MI_COUNT(numbers); i++) {

@@ -74,7 +74,7 @@ int plan_add_client_request(struct plan *p, const struct source_message *m, cons
     if (p->key.failed)
         return MI_ENOMEM;
     p->exchanges[i].hash = canon_hash_text(buf_slice(&p->key));
-    st = plan_add_to_group(p, p->exchanges[i].hash, i);
+    st = plan_add_exchange_to_group(p, p->exchanges[i].hash, i);
     if (st == 0 && p->exchanges[i].token_hash != 0)
         st = map_put(&p->token_map, p->exchanges[i].token_hash, i);
     if (plan_may_cause_messages(p->topics[topic].method)) {
@@ -88,7 +88,7 @@ int plan_add_client_request(struct plan *p, const struct source_message *m, cons
 
 static void plan_add_client_cancel(struct plan *p, const struct source_message *m)
 {
-    uint32_t i = plan_find_exchange_at_place(p, m->request_place);
+    uint32_t i = plan_find_exchange_at_position(p, m->request_place);
     if (i == PLAN_NONE || p->exchanges[i].outcome != PLAN_PENDING ||
         (p->topics[p->exchanges[i].topic].flags & METHOD_UNCANCELLED) != 0)
         return;
@@ -152,7 +152,7 @@ static uint64_t hash_task_created_by_answer(struct plan *p, struct slice body)
 
 int plan_add_client_answer(struct plan *p, const struct source_message *m, struct slice body)
 {
-    uint32_t i = plan_find_question_at(p, m->request_place);
+    uint32_t i = plan_find_question_at_position(p, m->request_place);
     if (i == PLAN_NONE || p->questions[i].answer != 0) {
         p->unplaced++;
         return 0;

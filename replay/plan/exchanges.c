@@ -157,7 +157,7 @@ const struct plan_list *plan_get_step_list(struct plan *p, struct plan_anchor a)
     return plan_get_steps_after_event(p, a);
 }
 
-uint32_t plan_use_next_notification(struct plan *p, struct slice method)
+uint32_t plan_take_next_notification(struct plan *p, struct slice method)
 {
     uint32_t topic = plan_find_method_and_target(p, method, (struct slice){"", 0});
     if (topic == PLAN_NONE)

@@ -207,12 +207,12 @@ bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a);
 bool plan_only_stream_ends_follow(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
 /* Returns the next recorded notification of this method, and marks it as used; PLAN_NONE if there
  * is none so far. */
-uint32_t plan_use_next_notification(struct plan *p, struct slice method);
+uint32_t plan_take_next_notification(struct plan *p, struct slice method);
 const struct plan_notification *plan_get_notification(const struct plan *p, uint32_t i);
 /* Returns the protocol revision. modern: true: the revision in the `_meta` of requests (mcp-wire.md
  * 3.3); false: the revision that initialize negotiated. Returns "" if no message so far has a
  * revision. */
-const char *plan_get_version(const struct plan *p, bool modern);
+const char *plan_get_protocol_version(const struct plan *p, bool modern);
 /* Returns the number of messages that belong to no list, such as progress with an unknown token.
  * Such messages are not replayed. */
 uint32_t plan_count_unlisted_messages(const struct plan *p);

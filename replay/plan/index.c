@@ -118,7 +118,7 @@ struct plan_group *plan_find_equal_requests(struct plan *p, uint64_t hash)
     return i != NULL ? &p->groups[*i] : NULL;
 }
 
-int plan_add_to_group(struct plan *p, uint64_t hash, uint32_t exchange)
+int plan_add_exchange_to_group(struct plan *p, uint64_t hash, uint32_t exchange)
 {
     struct plan_group *g = plan_find_equal_requests(p, hash);
     if (g != NULL) {
@@ -138,7 +138,7 @@ int plan_add_to_group(struct plan *p, uint64_t hash, uint32_t exchange)
 
 /* ---- places ---- */
 
-uint32_t plan_find_exchange_at_place(const struct plan *p, uint64_t place)
+uint32_t plan_find_exchange_at_position(const struct plan *p, uint64_t place)
 {
     uint32_t from = 0, to = p->exchanges_n;
     while (from < to) {
@@ -151,7 +151,7 @@ uint32_t plan_find_exchange_at_place(const struct plan *p, uint64_t place)
     return from < p->exchanges_n && p->exchanges[from].place == place ? from : PLAN_NONE;
 }
 
-uint32_t plan_find_question_at(const struct plan *p, uint64_t place)
+uint32_t plan_find_question_at_position(const struct plan *p, uint64_t place)
 {
     uint32_t from = 0, to = p->questions_n;
     while (from < to) {

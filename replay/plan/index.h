@@ -7,9 +7,9 @@
 /* Finds or adds the topic. Returns 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int plan_find_or_add_method_target(struct plan *p, struct slice method, struct slice target,
                                            uint32_t *ret);
-MI_MUST int plan_add_to_group(struct plan *p, uint64_t hash, uint32_t exchange);
-uint32_t plan_find_exchange_at_place(const struct plan *p, uint64_t place); /* PLAN_NONE: none */
-uint32_t plan_find_question_at(const struct plan *p, uint64_t place);
+MI_MUST int plan_add_exchange_to_group(struct plan *p, uint64_t hash, uint32_t exchange);
+uint32_t plan_find_exchange_at_position(const struct plan *p, uint64_t place); /* PLAN_NONE: none */
+uint32_t plan_find_question_at_position(const struct plan *p, uint64_t place);
 /* Whether a request of this method may cause messages of the server other than its answer. */
 bool plan_may_cause_messages(struct slice method);
 /* method: of a notification of the client, or of a request of the server that the client has

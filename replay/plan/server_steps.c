@@ -217,7 +217,7 @@ int plan_add_server_request(struct plan *p, const struct source_message *m, cons
 
 int plan_add_server_answer(struct plan *p, const struct source_message *m, struct slice body)
 {
-    uint32_t i = plan_find_exchange_at_place(p, m->request_place), step;
+    uint32_t i = plan_find_exchange_at_position(p, m->request_place), step;
     if (i == PLAN_NONE || p->exchanges[i].outcome != PLAN_PENDING) {
         p->unplaced++;
         return 0;

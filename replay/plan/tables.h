@@ -60,7 +60,7 @@ struct plan {
     uint32_t burst, stimuli;
     int64_t stimulus_us; /* time of the last stimulus */
     struct buf key;      /* owned; scratch */
-    /* protocol revisions: [0] by initialize, [1] modern; see plan_get_version() */
+    /* protocol revisions: [0] by initialize, [1] modern; see plan_get_protocol_version() */
     char version[2][32];
     bool finished, server_ended;
     bool ends_listen; /* the message being added ends a subscription */

@@ -12,7 +12,7 @@ void plan_store_protocol_version(struct plan *p, bool modern, struct json_value 
     version[n] = '\0';
 }
 
-const char *plan_get_version(const struct plan *p, bool modern)
+const char *plan_get_protocol_version(const struct plan *p, bool modern)
 {
     return p->version[modern];
 }

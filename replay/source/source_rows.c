@@ -23,7 +23,7 @@ void source_close(struct source *s)
     free(s);
 }
 
-static int compare_row_position(const void *key, const void *row)
+static int compare_position_with_row(const void *key, const void *row)
 {
     uint64_t a = *(const uint64_t *)key;
     uint64_t b = ((const struct source_row *)row)->m.place;
@@ -33,7 +33,7 @@ static int compare_row_position(const void *key, const void *row)
 const struct source_row *source_find_row_at(const struct source *s, uint64_t place)
 {
     return s->rows_n > 0
-               ? bsearch(&place, s->rows, s->rows_n, sizeof *s->rows, compare_row_position)
+               ? bsearch(&place, s->rows, s->rows_n, sizeof *s->rows, compare_position_with_row)
                : NULL;
 }
 

@@ -83,7 +83,7 @@ static int exporter_read_all_sessions(struct exporter *x)
     return st;
 }
 
-int exporter_run_round(struct exporter *x, int64_t *ret_sent)
+int exporter_send_new_rows(struct exporter *x, int64_t *ret_sent)
 {
     x->sent = 0;
     buf_clear(&x->error);

@@ -58,7 +58,7 @@ struct exporter {
 MI_MUST int exporter_open(struct exporter **ret, const struct target *t, struct buf *error);
 void exporter_close(struct exporter *x); /* the argument may be NULL */
 /* Sends all rows of the vault that are new. */
-MI_MUST int exporter_run_round(struct exporter *x, int64_t *ret_sent);
+MI_MUST int exporter_send_new_rows(struct exporter *x, int64_t *ret_sent);
 const char *exporter_error(struct exporter *x, int status);
 /* Returns a sentence about the last refusal; NULL: nothing was refused. */
 const char *exporter_refusal_text(struct exporter *x);

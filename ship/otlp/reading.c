@@ -48,7 +48,7 @@ static bool otlp_reading_on_first_message(void *ctx, const struct query_message 
 {
     struct closing *c = ctx;
     c->operation =
-        otlp_make_operation(c->s, m->seq, lookup_read_body(c->x, c->s->s, m, &c->x->body));
+        otlp_describe_operation(c->s, m->seq, lookup_read_body(c->x, c->s->s, m, &c->x->body));
     return false;
 }
 
@@ -236,7 +236,7 @@ int reading_read_session(struct exporter *x, const struct cursor *at)
         return 0;
     if (st < 0)
         return lookup_set_error_if_failed(x, st);
-    struct otlp_session s = otlp_make_session(&row);
+    struct otlp_session s = otlp_describe_session(&row);
     struct reading r = {.x = x, .w = session_walks_find(&x->walks, at->session_id), .s = &s};
     if (r.w == NULL) {
         r.w = session_walks_add(&x->walks, at->session_id);

@@ -25,9 +25,9 @@ static void close_collector(void *x)
     exporter_close(x);
 }
 
-static int otlp_send_round(void *x, int64_t *ret_sent)
+static int otlp_send_new_rows(void *x, int64_t *ret_sent)
 {
-    return exporter_run_round(x, ret_sent);
+    return exporter_send_new_rows(x, ret_sent);
 }
 
 static const char *otlp_target_get_error_text(void *x, int status)
@@ -54,7 +54,7 @@ const struct target_kind otlp_target = {
     .check_url = check_url,
     .open = open_collector,
     .close = close_collector,
-    .round = otlp_send_round,
+    .round = otlp_send_new_rows,
     .error = otlp_target_get_error_text,
     .wait_ms = otlp_target_get_wait_ms,
     .refused = otlp_target_get_refusal_text,

@@ -51,7 +51,7 @@ struct known {
     int64_t until; /* number of leaves whose hash chain is compared */
 };
 
-static int anchor_on_known_leaf(void *ctx, const struct cell *cell)
+static int anchor_add_leaf_to_own_chain(void *ctx, const struct cell *cell)
 {
     struct known *k = ctx;
     if (k->ours.n == k->until || cell[0].number != k->ours.n)
@@ -68,7 +68,8 @@ static int anchor_compare_logs(struct sender *s, const struct chain *theirs)
     /* Stop at the end of the log, or at a missing leaf. */
     while (st == 0 && k.ours.n < k.until && k.ours.n > before) {
         before = k.ours.n;
-        st = sender_read_unsent_rows(s, UNSENT_LEAVES, before, 0, 0, anchor_on_known_leaf, &k, &n);
+        st = sender_read_unsent_rows(s, UNSENT_LEAVES, before, 0, 0, anchor_add_leaf_to_own_chain,
+                                     &k, &n);
     }
     if (st < 0)
         return st;
@@ -147,7 +148,7 @@ int sender_compare_with_store(struct sender *s, bool *ret_same)
 
 /* ---- the watermarks ---- */
 
-static int read_watermarks(struct sender *s)
+static int read_progress_from_store(struct sender *s)
 {
     char after[UID_LEN + 1] = "";
     int rows = WATERMARKS;
@@ -188,7 +189,7 @@ int sender_connect_and_check_store(struct sender *s)
     if (st == 0)
         st = anchor_compare_vault_with_store(s);
     if (st == 0)
-        st = read_watermarks(s);
+        st = read_progress_from_store(s);
     s->ready = st == 0;
     return st;
 }

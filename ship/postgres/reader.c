@@ -285,7 +285,7 @@ struct place {
     int64_t seq;
 };
 
-static bool message_place_is_before(struct place a, struct place b)
+static bool message_sorts_before(struct place a, struct place b)
 {
     int order = slice_cmp(a.uid, b.uid);
     return order < 0 || (order == 0 && a.seq < b.seq);
@@ -306,7 +306,7 @@ static int reader_search_messages(void *ctx, const struct remote_words *ask, rem
                                   " ORDER BY session_uid COLLATE \"C\" DESC, seq DESC LIMIT $5", 2);
     for (int i = 0; st == 0 && i < link_count_rows(r->link); i++) {
         struct place at = {link_get_slice(r->link, i, 0), link_get_int(r->link, i, 1)};
-        if (at.uid.n != UID_LEN || !message_place_is_before(at, last) ||
+        if (at.uid.n != UID_LEN || !message_sorts_before(at, last) ||
             slice_cmp(at.uid, ask->first) < 0 || i >= ask->rows)
             return reader_fail(r, UNASKED);
         const struct cell cell[] = {{.type = CELL_TEXT, .text = at.uid},
@@ -320,7 +320,7 @@ static int reader_search_messages(void *ctx, const struct remote_words *ask, rem
 /* ---- bodies ---- */
 
 /* Reads at most n bytes of a body, beginning at offset `at`. */
-static int read_body_piece(struct reader *r, size_t at, size_t n, struct buf *ret)
+static int read_body_range(struct reader *r, size_t at, size_t n, struct buf *ret)
 {
     link_add_int_argument(r->link, (int64_t)at);
     link_add_int_argument(r->link, (int64_t)n);
@@ -345,7 +345,7 @@ static int read_body(void *ctx, struct slice vault, struct slice session, int64_
         link_begin_call(r->link);
         reader_add_session(r, vault, session);
         link_add_int_argument(r->link, seq);
-        st = read_body_piece(r, at, n, ret);
+        st = read_body_range(r, at, n, ret);
         /* if the store sends fewer bytes than requested, the piece is the last one */
         got = ret->n - begin - at < n ? 0 : n;
     }

@@ -3,8 +3,8 @@
 
 /* Reads the body as it will be stored. For a large body, reads only the beginning, whose words are
  * indexed. */
-static int read_body_to_index(struct sender *s, const struct shipped_session *x,
-                              const struct cell *cell, bool large, struct slice *ret)
+static int read_body_for_word_index(struct sender *s, const struct shipped_session *x,
+                                    const struct cell *cell, bool large, struct slice *ret)
 {
     *ret = array_last_element(&s->array[MESSAGE_BODY]);
     if (!large)
@@ -30,7 +30,7 @@ int sender_add_message_words(struct sender *s, const struct shipped_session *x,
         return sender_set_refusal_reason(
             s, "this SQLite has no FTS5, which is needed to search the messages");
     if (st == 0)
-        st = read_body_to_index(s, x, cell, large, &body);
+        st = read_body_for_word_index(s, x, cell, large, &body);
     if (st < 0)
         return st;
     unsigned kind = value_find_by_word(&row_kinds, cell[MESSAGE_KIND].text);

@@ -35,7 +35,7 @@ static int open_store(void **ret, const struct target *t, struct buf *error)
     return 0;
 }
 
-static int postgres_send_round(void *x, int64_t *ret_sent)
+static int postgres_send_new_rows(void *x, int64_t *ret_sent)
 {
     struct store *s = x;
     return sender_send_new_rows(&s->sender, ret_sent);
@@ -53,7 +53,7 @@ static bool postgres_target_lost_connection(void *x)
     return link_has_lost_connection(s->to);
 }
 
-static bool postgres_target_is_unsaved(const void *x)
+static bool postgres_cursors_are_unsaved(const void *x)
 {
     const struct store *s = x;
     return s->sender.unsaved;
@@ -78,10 +78,10 @@ const struct target_kind postgres_target = {
     .check_url = address_check_url,
     .open = open_store,
     .close = close_store,
-    .round = postgres_send_round,
+    .round = postgres_send_new_rows,
     .check = store_target_check_lost_rows,
     .is_cut = postgres_target_lost_connection,
-    .is_unsaved = postgres_target_is_unsaved,
+    .is_unsaved = postgres_cursors_are_unsaved,
     .error = postgres_target_error,
     .leaves = postgres_target_count_leaves,
 };

@@ -37,7 +37,7 @@ struct router {
 
 /* ---- errors ---- */
 
-static int fail_at_shard(struct router *r, size_t i, int st, const char *why)
+static int set_shard_error(struct router *r, size_t i, int st, const char *why)
 {
     if (st == MI_ENOMEM)
         return st;
@@ -58,7 +58,7 @@ static int set_router_error(struct router *r, int st)
 static int run_sql_on_shard(struct router *r, size_t i, const char *sql)
 {
     int st = link_run_sql(r->shard[i], sql);
-    return st < 0 ? fail_at_shard(r, i, st, link_error_text(r->shard[i])) : 0;
+    return st < 0 ? set_shard_error(r, i, st, link_error_text(r->shard[i])) : 0;
 }
 
 static int run_sql_script(struct link *l, struct buf *sql)
@@ -76,14 +76,14 @@ static int router_open_shard(struct router *r, size_t i)
     if (st == 0)
         st = address_write_connection_string(url, &r->address[i], &why);
     if (st < 0)
-        st = fail_at_shard(r, i, st, buf_str(&why));
+        st = set_shard_error(r, i, st, buf_str(&why));
     buf_close(&why);
     if (st == 0)
         st = link_allocate(&r->shard[i], url, NULL);
     if (st < 0)
         return st;
     st = link_connect(r->shard[i]);
-    return st < 0 ? fail_at_shard(r, i, st, link_error_text(r->shard[i])) : 0;
+    return st < 0 ? set_shard_error(r, i, st, link_error_text(r->shard[i])) : 0;
 }
 
 static int open_all_shards(struct router *r)
@@ -216,7 +216,7 @@ static int write_functions(struct router *r)
     if (st < 0)
         return st;
     if (link_count_rows(r->shard[0]) != 1)
-        return fail_at_shard(r, 0, MI_EIO, "the schema of the shard has no version");
+        return set_shard_error(r, 0, MI_EIO, "the schema of the shard has no version");
     buf_adds(&r->script, "SELECT mcp_interposer.use_shards(ARRAY[");
     for (size_t i = 0; i < r->plan->shards->n; i++) {
         buf_adds(&r->script, i > 0 ? ", " : "");
@@ -302,7 +302,7 @@ static int make_shard(struct router *r, size_t i, const char *id, const char *kn
     buf_adds(&sql, "COMMIT;\n");
     int st = run_sql_script(r->shard[i], &sql);
     buf_close(&sql);
-    return st < 0 ? fail_at_shard(r, i, st, link_error_text(r->shard[i])) : 0;
+    return st < 0 ? set_shard_error(r, i, st, link_error_text(r->shard[i])) : 0;
 }
 
 static int make_shards(struct router *r)
@@ -340,7 +340,7 @@ static int add_roles_to_all_shards(struct router *r)
     for (size_t i = 0; st == 0 && sql.n > 0 && i < r->plan->shards->n; i++) {
         st = run_sql_script(r->shard[i], &sql);
         if (st < 0)
-            st = fail_at_shard(r, i, st, link_error_text(r->shard[i]));
+            st = set_shard_error(r, i, st, link_error_text(r->shard[i]));
     }
     buf_close(&sql);
     return st;
@@ -354,7 +354,7 @@ static int add_device(struct router *r)
         link_add_text_argument(r->shard[i], r->plan->device);
         st = link_call_function(r->shard[i], "add_device");
         if (st < 0)
-            st = fail_at_shard(r, i, st, link_error_text(r->shard[i]));
+            st = set_shard_error(r, i, st, link_error_text(r->shard[i]));
     }
     if (st < 0)
         return st;

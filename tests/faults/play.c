@@ -359,7 +359,7 @@ static void say(const struct step *x, size_t i)
         struct chunk *c = chunk_new(b.n + 1);
         if (c != NULL && b.n > 0) {
             memcpy(c->data, b.p, b.n);
-            stray_record_stderr(&play.traffic, &(struct line){c->data, b.n, c}, 0);
+            stray_record_stderr_line(&play.traffic, &(struct line){c->data, b.n, c}, 0);
         }
         chunk_release(c);
     } else {
@@ -441,7 +441,7 @@ static void end(void)
         end_turn();
     play.closed = play.traffic.out[ROW_S2C].broken;
     struct session_update u = {.end_reason = slice_of("client-closed"), .ended_at_us = 5};
-    journal_append_update(&play.journal, &u);
+    journal_append_session_update(&play.journal, &u);
     recorder_close(play.recorder);
     traffic_close(&play.traffic);
     for (int i = 0; i < 2; i++)

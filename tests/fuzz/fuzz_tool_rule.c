@@ -71,7 +71,7 @@ static void check_call(const struct tool_rule *r, struct slice text)
         buf_close(&seen);
     }
     if (v != TOOL_CALL_KEPT) {
-        tool_call_explain(r, v, fault, buf_slice(&name), "", &why);
+        tool_call_explain_refusal(r, v, fault, buf_slice(&name), "", &why);
         MUST(why.n > 0);
     }
     buf_close(&name);

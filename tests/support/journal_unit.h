@@ -163,7 +163,7 @@ static inline MI_UNUSED void put_escalation(struct journal_unit *j, const char *
     put(j, &e);
 }
 
-static inline MI_UNUSED void put_running(struct journal_unit *j)
+static inline MI_UNUSED void put_running_processes(struct journal_unit *j)
 {
     struct entry e = {.kind = ENTRY_RUNNING};
     running_describe_own_process(&e.running);

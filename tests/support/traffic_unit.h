@@ -109,7 +109,7 @@ static inline void traffic_feed(struct fixture *f, char who, const char *text, s
     struct line line = {c->data, n, c};
     enum row_direction dir = who == 'C' || who == 'c' ? ROW_C2S : ROW_S2C;
     if (who == 'E')
-        stray_record_stderr(&f->traffic, &line, 0);
+        stray_record_stderr_line(&f->traffic, &line, 0);
     else if (who == 'c' || who == 's')
         traffic_handle_last_line(&f->traffic, dir, &line);
     else if (n > f->traffic.max_message)

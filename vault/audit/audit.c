@@ -191,7 +191,7 @@ int audit_add_local_note(struct audit *a, struct slice note)
     return signed_notes_add_outside_note(&a->notes, &a->trail, note, SIGNED_KEPT);
 }
 
-static const struct running_row *find_running_row(const struct audit *a, int64_t id)
+static const struct running_row *find_running_row_of_session(const struct audit *a, int64_t id)
 {
     const struct running_row *row = a->running.row;
     size_t at = SEARCH_INT64(row, a->running.n, session_id, id);
@@ -280,8 +280,7 @@ void audit_describe_vault(const struct audit *a, struct audit_vault *ret)
 
 /* ---- sessions ------------------------------------------------------------------------------- */
 
-static const char *reason_of_incomplete_session(const struct audit *a,
-                                                const struct running_row *row)
+static const char *explain_incomplete_session(const struct audit *a, const struct running_row *row)
 {
     if (a->check.killed)
         return "the proxy was killed: what was not stored yet is missing";
@@ -306,13 +305,13 @@ static int report_session(struct audit *a)
         .anchored = seal != NULL && (uint64_t)seal->n < a->anchored,
     };
     /* The session may have begun after the table `running` was read. */
-    if (f.covered && seal == NULL && find_running_row(a, c->id) == NULL &&
+    if (f.covered && seal == NULL && find_running_row_of_session(a, c->id) == NULL &&
         clock_mono_us() - a->looked_us > LOOK_US) {
         int st = audit_open_running_list(a);
         if (st < 0)
             return st;
     }
-    const struct running_row *row = find_running_row(a, c->id);
+    const struct running_row *row = find_running_row_of_session(a, c->id);
     f.runs = row != NULL && running_row_get_state(&a->running, row) == SESSION_LIVE;
     struct audit_session s = {
         .id = c->id,
@@ -325,7 +324,7 @@ static int report_session(struct audit *a)
         .wrong = c->wrong,
     };
     if (s.status == AUDIT_INCOMPLETE)
-        s.why = reason_of_incomplete_session(a, row);
+        s.why = explain_incomplete_session(a, row);
     else if (s.status == AUDIT_REMOVING)
         s.why = "`prune` has begun to remove it; what is left of it is not verified";
     if (session_audit_can_be_verified(c)) {

@@ -118,7 +118,7 @@ static int session_audit_read_session_row(struct session_audit *c, sqlite3_stmt 
                                                                                       : 0;
 }
 
-static int compare_seals_by_records(const void *a, const void *b)
+static int compare_seals_by_record_count(const void *a, const void *b)
 {
     const struct session_audit_seal *x = a, *y = b;
     return (x->records > y->records) - (x->records < y->records);
@@ -133,7 +133,7 @@ static int session_audit_collect_seals(struct session_audit *c)
         c->seal[c->seal_n++] = (struct session_audit_seal){leaf[i].records, leaf[i].root};
     }
     if (c->seal_n > 1)
-        qsort(c->seal, c->seal_n, sizeof *c->seal, compare_seals_by_records);
+        qsort(c->seal, c->seal_n, sizeof *c->seal, compare_seals_by_record_count);
     return 0;
 }
 
@@ -236,7 +236,7 @@ static int session_audit_compare_tree(struct session_audit *c)
     return st;
 }
 
-static void session_audit_compare_end(struct session_audit *c)
+static void session_audit_compare_end_record(struct session_audit *c)
 {
     const struct trail_leaf *seal = session_audit_get_last_seal(c);
     if (!c->ended) {
@@ -282,7 +282,7 @@ static int session_audit_compare_all_records(struct session_audit *c, const stru
                                 "the record is not the one with which the log opened the session");
     if (st == 0)
         st = session_audit_compare_tree(c);
-    session_audit_compare_end(c);
+    session_audit_compare_end_record(c);
     return st;
 }
 
@@ -305,7 +305,7 @@ static int session_audit_check_records(struct session_audit *c)
 /* Reports a session that is removed according to the log, but whose first messages or whose row is
  * still there. `prune` adds the leaf in the transaction that removes the first messages, and
  * removes the session's row together with the last messages. */
-static int session_audit_report_not_removed(struct session_audit *c)
+static int session_audit_check_removal(struct session_audit *c)
 {
     int64_t first;
     bool has;
@@ -333,7 +333,7 @@ static int session_audit_check_session_once(struct session_audit *c, int64_t id,
     if (st == 0 && session_audit_can_be_verified(c))
         st = session_audit_check_records(c);
     else if (st == 0 && c->log.opened)
-        st = session_audit_report_not_removed(c);
+        st = session_audit_check_removal(c);
     return *whole ? db_end(&c->source->d, st) : st;
 }
 

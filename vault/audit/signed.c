@@ -36,7 +36,7 @@ static int signed_notes_add(struct signed_notes *s, struct trail *t, struct slic
         return 0;
     x->leaves = c.size;
     x->root = c.root;
-    return trail_request_root_of_size(t, c.size);
+    return trail_request_tree_root(t, c.size);
 }
 
 int signed_notes_add_outside_note(struct signed_notes *s, struct trail *t, struct slice text,
@@ -84,7 +84,7 @@ static enum audit_kind signed_notes_find_fault(const struct signed_notes *s,
         *ret_text = "the checkpoint is of another vault";
         return own ? AUDIT_CHANGED : AUDIT_FORKED;
     }
-    const struct digest *root = trail_find_root_of_size(t, c.size);
+    const struct digest *root = trail_find_tree_root(t, c.size);
     if (root == NULL) {
         *ret_text = own ? "the log has fewer leaves than were signed"
                         : "the vault has fewer leaves than were signed: it was rolled back or cut";

@@ -38,7 +38,7 @@ void trail_close(struct trail *t)
 
 /* ---- roots ---------------------------------------------------------------------------------- */
 
-int trail_request_root_of_size(struct trail *t, uint64_t size)
+int trail_request_tree_root(struct trail *t, uint64_t size)
 {
     size_t at = t->root_n;
     while (at > 0 && t->root[at - 1].size > size)
@@ -53,7 +53,7 @@ int trail_request_root_of_size(struct trail *t, uint64_t size)
     return 0;
 }
 
-const struct digest *trail_find_root_of_size(const struct trail *t, uint64_t size)
+const struct digest *trail_find_tree_root(const struct trail *t, uint64_t size)
 {
     size_t low = 0, high = t->root_n;
     while (low < high) {

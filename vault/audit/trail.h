@@ -89,9 +89,9 @@ void trail_open(struct trail *t, trail_wrong_fn wrong, void *ctx);
 void trail_close(struct trail *t);
 /* Requests the root of the tree over the first `size` leaves. Call this function before the first
  * trail_read_new_leaves(). */
-MI_MUST int trail_request_root_of_size(struct trail *t, uint64_t size);
-/* Returns a root requested with trail_request_root_of_size(); NULL if the log is shorter. */
-const struct digest *trail_find_root_of_size(const struct trail *t, uint64_t size);
+MI_MUST int trail_request_tree_root(struct trail *t, uint64_t size);
+/* Returns a root requested with trail_request_tree_root(); NULL if the log is shorter. */
+const struct digest *trail_find_tree_root(const struct trail *t, uint64_t size);
 /* Returns the key that was in use when the log had `size` leaves; NULL if there was none. */
 const struct public_key *trail_get_key_at_log_size(const struct trail *t, uint64_t size);
 /* Reads the leaves that were not read yet. */

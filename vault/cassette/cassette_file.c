@@ -64,7 +64,7 @@ static int read_header_fields(struct cassette_reader *r, const struct json_value
         else if (f->type == VALUE_JSON)
             c.text = v->text;
         else
-            st = cassette_read_count(*v, f->name, &c.number, &r->why);
+            st = cassette_read_unsigned_number(*v, f->name, &c.number, &r->why);
         if (st < 0)
             return st;
         c.type = field_is_text(f) ? CELL_TEXT : CELL_INT;
@@ -111,7 +111,7 @@ static int read_end_line(struct cassette_reader *r, struct slice line)
     struct json_value v[2];
     int64_t n = r->seq;
     if (cassette_read_members(line, members, 2, r->version, v, &r->why) < 0 ||
-        cassette_read_count(v[1], "messages", &n, &r->why) < 0)
+        cassette_read_unsigned_number(v[1], "messages", &n, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), NULL);
     if (n != r->seq) {
         buf_printf(&r->why, "the end line says %lld messages, but there are %lld", (long long)n,

@@ -14,7 +14,7 @@
 /* ---- times ---- */
 
 /* Reads "2026-05-12T23:00:00.123Z" as microseconds since the Unix epoch. */
-static bool read_utc(struct json_value v, int64_t *ret)
+static bool parse_utc_timestamp(struct json_value v, int64_t *ret)
 {
     struct tm tm = {0};
     char text[32];
@@ -140,7 +140,7 @@ static int repair_invalid_line(struct cassette_reader *r, struct slice *line)
     } else if (st == 0) {
         /* The message has the flaws that were found in the line. Flaws of line ends are left out,
          * because they come from the file, not from the message. */
-        r->entry_found = repairs_as_findings(&m.repairs) &
+        r->entry_found = repairs_get_findings(&m.repairs) &
                          ~(FINDING(FIND_SEVERAL_LINES) | FINDING(FIND_TRAILING_TEXT));
         buf_clear(&r->entry);
         buf_slice_add(&r->entry, buf_slice(&m.text));
@@ -168,7 +168,7 @@ static int foreign_read_lines(struct cassette_reader *r, line_fn fn, int64_t sta
 
 enum { TAPE_T, TAPE_DIR, TAPE_RAW, TAPE_TYPE, TAPE_COUNT };
 
-static int read_tape_line(struct cassette_reader *r, struct slice line, int64_t started_us)
+static int read_mcp_tape_line(struct cassette_reader *r, struct slice line, int64_t started_us)
 {
     static const struct cassette_member members[TAPE_COUNT] = {
         {"t", JSON_STRING, false},
@@ -184,7 +184,7 @@ static int read_tape_line(struct cassette_reader *r, struct slice line, int64_t 
      * format */
     if (v[TAPE_TYPE].type != JSON_NONE)
         return 0;
-    if (!read_utc(v[TAPE_T], &at_us))
+    if (!parse_utc_timestamp(v[TAPE_T], &at_us))
         return cassette_reject(r, "`t` must be a time like 2026-05-12T23:00:00.123Z", REMEDY);
     bool in = json_key_is(json_string_raw(v[TAPE_DIR]), "in");
     if (!in && !json_key_is(json_string_raw(v[TAPE_DIR]), "out"))
@@ -207,7 +207,7 @@ static int read_mcp_tape_recording(struct cassette_reader *r, struct slice first
     struct slice label = {0};
     *ret_known =
         cassette_read_members(first, members, MI_COUNT(members), CASSETTE_ANY, v, &r->why) == 0 &&
-        json_key_is(json_string_raw(v[1]), "meta") && read_utc(v[2], &started_us);
+        json_key_is(json_string_raw(v[1]), "meta") && parse_utc_timestamp(v[2], &started_us);
     if (!*ret_known)
         return 0;
     if (!json_int(v[0], &version) || version != 1)
@@ -219,7 +219,7 @@ static int read_mcp_tape_recording(struct cassette_reader *r, struct slice first
     if (cassette_read_string(v[3], "label", &r->texts, &label, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
     foreign_begin_session(r, label, v[4], started_us);
-    return foreign_read_lines(r, read_tape_line, started_us);
+    return foreign_read_lines(r, read_mcp_tape_line, started_us);
 }
 
 /* ---- mcp-rec: {"ts":SECONDS,"dir":"client->server","msg":{…}}, without a header ---- */
@@ -256,7 +256,7 @@ static int read_line_of_mcp_rec(struct cassette_reader *r, struct slice line, in
                                    is_noise ? raw : v[REC_MSG], is_noise);
 }
 
-static int read_rec_file(struct cassette_reader *r, struct slice first, bool *ret_known)
+static int read_mcp_rec_recording(struct cassette_reader *r, struct slice first, bool *ret_known)
 {
     struct json_value v[REC_COUNT];
     int64_t started_us = 0;
@@ -341,7 +341,7 @@ static int read_vcr(struct cassette_reader *r, struct slice first, bool *ret_kno
     if (!json_int(v[1], &version) || version < 1 || version > 2)
         return cassette_reject(r, "unknown version of mcp-cassette's format",
                                "only versions 1 and 2 are supported");
-    if (v[2].type != JSON_NONE && !read_utc(v[2], &started_us))
+    if (v[2].type != JSON_NONE && !parse_utc_timestamp(v[2], &started_us))
         return cassette_reject(r, "`startedAt` must be a time like 2026-05-12T23:00:00.123Z",
                                REMEDY);
     foreign_begin_session(r, (struct slice){0}, v[3], started_us);
@@ -359,7 +359,7 @@ int cassette_read_other_format(struct cassette_reader *r, struct slice first, bo
     if (st == 0)
         st = read_mcp_tape_recording(r, first, ret_known);
     if (st == 0 && !*ret_known)
-        st = read_rec_file(r, first, ret_known);
+        st = read_mcp_rec_recording(r, first, ret_known);
     if (st == 0 && !*ret_known)
         st = read_vcr(r, first, ret_known);
     return st;

@@ -80,7 +80,8 @@ int cassette_read_string(struct json_value v, const char *name, struct buf *text
     return MI_EPROTO;
 }
 
-int cassette_read_count(struct json_value v, const char *name, int64_t *ret, struct buf *why)
+int cassette_read_unsigned_number(struct json_value v, const char *name, int64_t *ret,
+                                  struct buf *why)
 {
     int64_t n;
     if (v.type == JSON_NONE)

@@ -25,7 +25,7 @@ MI_MUST int cassette_read_string(struct json_value v, const char *name, struct b
                                  struct slice *ret, struct buf *why);
 /* Reads an integer that is not negative. *ret is unchanged if the value is missing. 0, or MI_EPROTO
  * with the reason in `why`. */
-MI_MUST int cassette_read_count(struct json_value v, const char *name, int64_t *ret,
-                                struct buf *why);
+MI_MUST int cassette_read_unsigned_number(struct json_value v, const char *name, int64_t *ret,
+                                          struct buf *why);
 
 #endif

@@ -34,15 +34,16 @@ enum { LINE_MEMBERS(NUMBERED) M_COUNT };
 static const struct cassette_member members[M_COUNT] = {LINE_MEMBERS(DESCRIBED)};
 static const int fields[M_COUNT] = {LINE_MEMBERS(PLACED)};
 
-static const struct record_field *field_of_member(int member)
+static const struct record_field *get_field_of_member(int member)
 {
     return &fields_of_message.list[fields[member]];
 }
 
 /* ---- reading ---- */
 
-static int read_member_word(struct json_value v, const char *name, const struct value_words *words,
-                            struct buf *texts, unsigned *ret, struct buf *why)
+static int parse_member_as_listed_word(struct json_value v, const char *name,
+                                       const struct value_words *words, struct buf *texts,
+                                       unsigned *ret, struct buf *why)
 {
     struct slice text = {0};
     int st = cassette_read_string(v, name, texts, &text, why);
@@ -60,10 +61,11 @@ static int read_member_word(struct json_value v, const char *name, const struct 
 static int read_member(int member, struct json_value v, struct buf *texts, struct query_message *m,
                        struct buf *why)
 {
-    const struct record_field *f = field_of_member(member);
+    const struct record_field *f = get_field_of_member(member);
     const char *name = members[member].name;
     if (f->type == VALUE_WORD)
-        return read_member_word(v, name, f->words, texts, field_get_unsigned_pointer(f, m), why);
+        return parse_member_as_listed_word(v, name, f->words, texts,
+                                           field_get_unsigned_pointer(f, m), why);
     if (f->type == VALUE_TEXT || member == M_text)
         return cassette_read_string(v, name, texts, field_get_text_in_record(f, m), why);
     switch (member) {
@@ -81,7 +83,7 @@ static int read_member(int member, struct json_value v, struct buf *texts, struc
         buf_adds(why, "`code` must be a whole number");
         return MI_EPROTO;
     default:
-        return cassette_read_count(v, name, field_get_number_in_record(f, m), why);
+        return cassette_read_unsigned_number(v, name, field_get_number_in_record(f, m), why);
     }
 }
 
@@ -125,7 +127,7 @@ static bool field_must_be_written(const struct record_field *f, const struct que
 
 static void write_member(struct json_out *j, int member, const struct query_message *m)
 {
-    const struct record_field *f = field_of_member(member);
+    const struct record_field *f = get_field_of_member(member);
     const char *name = members[member].name;
     struct cell c = field_get(f, m);
     if (member == M_member)
@@ -144,7 +146,7 @@ void message_line_write(struct json_out *j, int version, const struct query_mess
     json_out_object(j, NULL);
     for (int i = 0; i < M_msg; i++)
         if (members[i].since <= version &&
-            (members[i].required || field_must_be_written(field_of_member(i), m, derived)))
+            (members[i].required || field_must_be_written(get_field_of_member(i), m, derived)))
             write_member(j, i, m);
     if (m->body.p != NULL && is_msg)
         json_out_raw(j, "msg", m->body);

@@ -32,8 +32,8 @@ const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq)
 
 /* Returns the chain for a key. A chain contains only unanswered requests, because a client may use
  * the same id again and again. Cancelled requests and other requests are in separate chains. */
-static struct pairing_chain *pairing_chain_of_key(const struct pairing *p, struct slice key,
-                                                  bool cancelled)
+static struct pairing_chain *pairing_get_chain_of_key(const struct pairing *p, struct slice key,
+                                                      bool cancelled)
 {
     return &p->chains[((size_t)rpc_id_hash(key) ^ cancelled) & (p->chains_n - 1)];
 }
@@ -46,7 +46,8 @@ static struct slice pairing_key_of_request(const struct pairing *p, const struct
 static void pairing_link_request(struct pairing *p, size_t i)
 {
     struct pairing_request *r = &p->requests[i];
-    struct pairing_chain *c = pairing_chain_of_key(p, pairing_key_of_request(p, r), r->cancelled);
+    struct pairing_chain *c =
+        pairing_get_chain_of_key(p, pairing_key_of_request(p, r), r->cancelled);
     r->newer = NONE;
     r->older = c->newest;
     /* The chain may have newer requests, if this request was cancelled after the newer requests
@@ -62,7 +63,8 @@ static void pairing_link_request(struct pairing *p, size_t i)
 static void pairing_unlink_request(struct pairing *p, size_t i)
 {
     struct pairing_request *r = &p->requests[i];
-    struct pairing_chain *c = pairing_chain_of_key(p, pairing_key_of_request(p, r), r->cancelled);
+    struct pairing_chain *c =
+        pairing_get_chain_of_key(p, pairing_key_of_request(p, r), r->cancelled);
     *(r->newer != NONE ? &p->requests[r->newer].older : &c->newest) = r->older;
     *(r->older != NONE ? &p->requests[r->older].newer : &c->oldest) = r->newer;
 }
@@ -73,7 +75,7 @@ static size_t pairing_find_request_in_chain(const struct pairing *p, enum pairin
                                             bool cancelled)
 {
     struct slice key = buf_slice(&p->key);
-    const struct pairing_chain *c = pairing_chain_of_key(p, key, cancelled);
+    const struct pairing_chain *c = pairing_get_chain_of_key(p, key, cancelled);
     size_t i = rule == PAIRING_OLDEST ? c->oldest : c->newest;
     while (i != NONE && (p->requests[i].cancelled != cancelled ||
                          !slice_eq(pairing_key_of_request(p, &p->requests[i]), key)))

@@ -70,7 +70,7 @@ static int end_overdue_request(struct cassette_reader *r, int64_t now_us, bool *
 {
     struct postponed_error error;
     const struct pairing_request *q = NULL;
-    *ret_more = postponed_errors_remove_due(&r->postponed, now_us, &error);
+    *ret_more = postponed_errors_take_overdue(&r->postponed, now_us, &error);
     if (*ret_more)
         q = pairing_find(&r->pairing, (int64_t)error.seq);
     return q != NULL && !q->answered ? mark_request_as_answered(r, q->seq) : 0;
@@ -196,7 +196,7 @@ void server_side_close(struct cassette_reader *r)
 
 /* Stops waiting for the rest of a line, and for answers to requests, if their deadlines have passed
  * at t_us. */
-static int stop_waits_past_deadline(struct cassette_reader *r, int64_t t_us)
+static int stop_waiting_past_deadline(struct cassette_reader *r, int64_t t_us)
 {
     int st = r->server.waits && t_us >= r->server.until_us ? server_side_flush_waiting_line(r) : 0;
     for (bool more = true; st == 0 && more;)
@@ -207,7 +207,7 @@ static int stop_waits_past_deadline(struct cassette_reader *r, int64_t t_us)
 int server_side_read_line(struct cassette_reader *r, struct slice line, int64_t t_us,
                           findings found)
 {
-    int st = stop_waits_past_deadline(r, t_us);
+    int st = stop_waiting_past_deadline(r, t_us);
     r->line_t_us = t_us;
     r->line_found = found;
     if (st == 0)
@@ -217,7 +217,7 @@ int server_side_read_line(struct cassette_reader *r, struct slice line, int64_t 
 
 int server_side_read_client_message(struct cassette_reader *r, struct query_message *m)
 {
-    int st = stop_waits_past_deadline(r, m->t_us);
+    int st = stop_waiting_past_deadline(r, m->t_us);
     if (st == 0)
         st = cassette_deliver_message(r, m, -1);
     if (m->kind == KIND_NOTIFICATION)

@@ -63,7 +63,7 @@ static int cassette_write_flush(struct cassette_writer *w, size_t more_than)
 /* ---- header and end ---- */
 
 /* Returns the first version of the format that can contain the session. */
-static int find_oldest_version_for_session(const struct query_session *s)
+static int find_oldest_format_for_session(const struct query_session *s)
 {
     int version = s->has_revisions ? CASSETTE_REVISIONS : 1;
     for (size_t i = 0; i < fields_of_session.n; i++) {
@@ -77,7 +77,7 @@ static int find_oldest_version_for_session(const struct query_session *s)
 int cassette_write_session(struct cassette_writer *w, const struct query_session *s)
 {
     struct json_out j = json_out_to(&w->out);
-    w->version = find_oldest_version_for_session(s);
+    w->version = find_oldest_format_for_session(s);
     json_out_object(&j, NULL);
     json_out_str(&j, "format", CASSETTE_FORMAT);
     json_out_int(&j, "version", w->version);

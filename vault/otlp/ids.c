@@ -82,7 +82,7 @@ static void find_server_address(struct otlp_session *ret, struct slice command)
     }
 }
 
-struct otlp_session otlp_make_session(const struct query_session *s)
+struct otlp_session otlp_describe_session(const struct query_session *s)
 {
     struct otlp_session ret = {.s = s};
     set_trace_id(&ret, s);
@@ -139,8 +139,8 @@ void otlp_operation_id(const struct otlp_session *s, int64_t seq, char ret[OTLP_
              (unsigned long long)make_span_id(s, seq + OPERATION_SPANS));
 }
 
-struct otlp_operation otlp_make_operation(const struct otlp_session *s, int64_t seq,
-                                          struct slice body)
+struct otlp_operation otlp_describe_operation(const struct otlp_session *s, int64_t seq,
+                                              struct slice body)
 {
     struct otlp_operation o = {.seq = seq};
     struct otlp_context c = otlp_read_trace_context(body);

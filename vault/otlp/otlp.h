@@ -30,7 +30,7 @@ struct otlp_session {
     int port;
 };
 
-struct otlp_session otlp_make_session(const struct query_session *s);
+struct otlp_session otlp_describe_session(const struct query_session *s);
 
 /* A call made of several requests: the span of the call is the parent of the requests' spans. */
 struct otlp_operation {
@@ -39,8 +39,8 @@ struct otlp_operation {
 };
 
 /* body: body of the first request; {NULL, 0} if it is not recorded. */
-struct otlp_operation otlp_make_operation(const struct otlp_session *s, int64_t seq,
-                                          struct slice body);
+struct otlp_operation otlp_describe_operation(const struct otlp_session *s, int64_t seq,
+                                              struct slice body);
 
 /* A request of client or server with its outcome; or a notification, for which end_us is the time
  * of the message. */

@@ -9,7 +9,7 @@
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-static void proof_add_column_as_field(struct bundle_out *o, sqlite3_stmt *s, int i)
+static void proof_add_column_to_record(struct bundle_out *o, sqlite3_stmt *s, int i)
 {
     if (sqlite3_column_type(s, i) == SQLITE_INTEGER)
         bundle_write_number(o, sqlite3_column_int64(s, i));
@@ -20,7 +20,7 @@ static void proof_add_column_as_field(struct bundle_out *o, sqlite3_stmt *s, int
 static void proof_add_columns_as_fields(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
 {
     for (int i = first; i < first + n; i++)
-        proof_add_column_as_field(o, s, i);
+        proof_add_column_to_record(o, s, i);
 }
 
 /* Adds the fields of a record. Column 0 is the salt; each later column is a field. */
@@ -50,7 +50,7 @@ static int proof_add_message_finding(struct proof *p, struct bundle_out *o, int6
 static int proof_add_message_body(struct proof *p, struct bundle_out *o, sqlite3_stmt *s, int body)
 {
     if (sqlite3_column_type(s, body + 2) == SQLITE_NULL) {
-        proof_add_column_as_field(o, s, body);
+        proof_add_column_to_record(o, s, body);
         return 0;
     }
     struct query_message m = {.is_large = true,

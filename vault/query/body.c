@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_uid_of_session(struct slice uid)
+static bool is_valid_session_uid(struct slice uid)
 {
     if (uid.n != UID_LEN)
         return false;
@@ -55,7 +55,7 @@ int query_body(struct query *q, struct slice uid, const struct query_message *m,
 {
     if (q->remote != NULL)
         return query_read_body_from_store(q, uid, m->seq, max, b);
-    if (!is_uid_of_session(uid)) /* check the uid, because it is used as a file name */
+    if (!is_valid_session_uid(uid)) /* check the uid, because it is used as a file name */
         return set_body_error(q, uid, "not a session UID");
     char name[UID_LEN + 1] = {0};
     memcpy(name, uid.p, UID_LEN);

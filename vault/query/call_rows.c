@@ -280,7 +280,7 @@ static int derive_missing_calls(struct query *q, const struct filter *f, struct 
             q->has_binaries = q->remote == NULL && version >= SCHEMA_BINARIES;
         }
         w.has_cwd = q->has_calls;
-        where_add_session(&w, f, FILTER_HOLDS);
+        where_add_session_conditions(&w, f, FILTER_HOLDS);
         if (st == 0 && q->remote == NULL)
             st = w.sql.failed ? MI_ENOMEM : find_sessions_without_call_rows(q, &w, missing);
         where_clause_close(&w);
@@ -319,8 +319,8 @@ int call_rows_read(struct query *q, const struct call_question *x, const char *c
         st = call_rows_check_operations(q, &several);
     bool none = x->several && !several;
     struct where sessions = {.has_cwd = q->has_calls}, w = {.has_cwd = q->has_calls};
-    where_add_session(&sessions, x->filter, FILTER_HOLDS);
-    where_add_session(&w, x->filter, FILTER_HOLDS);
+    where_add_session_conditions(&sessions, x->filter, FILTER_HOLDS);
+    where_add_session_conditions(&w, x->filter, FILTER_HOLDS);
     struct filter calls = *x->filter;
     if (x->any_time) {
         calls.since_us = INT64_MIN;
@@ -379,7 +379,7 @@ static int call_rows_on_row(void *ctx, sqlite3_stmt *st)
 {
     struct passing_on *p = ctx;
     struct query_call c;
-    int i = query_read_fields(&fields_of_call, st, 1, QUERY_WITHOUT_BODY, &c);
+    int i = query_read_record_fields(&fields_of_call, st, 1, QUERY_WITHOUT_BODY, &c);
     c.session_id = sqlite3_column_int64(st, 0) >> SCHEMA_SEQ_BITS;
     c.request_seq = sqlite3_column_int64(st, 0) & SCHEMA_SEQ_MAX;
     c.started_at_us = connect_time(st, i) + c.t_us;
@@ -406,7 +406,7 @@ struct passing_cells {
     void *ctx;
 };
 
-static int call_rows_on_cells(void *ctx, sqlite3_stmt *st)
+static int call_rows_pass_cells(void *ctx, sqlite3_stmt *st)
 {
     struct passing_cells *p = ctx;
     struct cell cell[CELLS_MAX];
@@ -426,7 +426,7 @@ int query_read_calls_as_cells(struct query *q, const struct call_question *x, qu
         " s.name AS server, s.client_name AS client, c.method, c.target, c.status,"
         " c.error_code, s.started_at_us + c.t_us AS at_us, c.duration_us,"
         " c.request_size, c.response_size",
-        call_rows_on_cells, &p);
+        call_rows_pass_cells, &p);
 }
 
 struct counting {

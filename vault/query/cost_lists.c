@@ -87,7 +87,7 @@ static int lists_store_tools(struct cost_server *s, const struct tools *tools)
 /* ---- the tool rule of the session ----------------------------------------------------------- */
 
 /* Reads the tool rule of the session. An invalid rule hides nothing. */
-static bool lists_on_session(void *ctx, const struct query_session *s)
+static bool lists_read_rule_of_session(void *ctx, const struct query_session *s)
 {
     struct lists_reading *x = ctx;
     struct buf why = {0};
@@ -218,7 +218,8 @@ static int lists_read_session(struct cost_server *s, struct query *q,
      * last result of that function. */
     struct filter this_session = FILTER_ANY;
     this_session.session_id = session->id;
-    int st = query_matching_sessions(q, &this_session, FILTER_HOLDS, 1, lists_on_session, &x);
+    int st =
+        query_matching_sessions(q, &this_session, FILTER_HOLDS, 1, lists_read_rule_of_session, &x);
     st = st == 0 ? x.status : st;
     if (st == 0)
         st = query_messages_and_events(q, &first, lists_on_message, NULL, &x);

@@ -102,7 +102,7 @@ static int count_read_repeated_calls(struct counting *x, struct query *q, const 
     int rc = SQLITE_DONE, status = call_rows_prepare(q, f);
     struct where w = {.has_cwd = q->has_calls};
     struct buf sql = {0};
-    where_add_session(&w, f, FILTER_HOLDS);
+    where_add_session_conditions(&w, f, FILTER_HOLDS);
     buf_adds(&sql, "SELECT (e.session_id << 36) + json_extract(e.detail, '$.seq'),"
                    " json_extract(e.detail, '$.decision') IN ('forwarded', 'insisted')"
                    " FROM events e WHERE e.session_id IN (SELECT s.id FROM sessions s WHERE 1");
@@ -138,7 +138,7 @@ static int query_count_on_call(void *ctx, sqlite3_stmt *st)
 {
     struct counting *x = ctx;
     int64_t at_us = connect_time(st, 6) + connect_time(st, 7);
-    int64_t person_us = person_time_get_us_of_call(&x->person, sqlite3_column_int64(st, 11));
+    int64_t person_us = person_time_sum_us_of_call(&x->person, sqlite3_column_int64(st, 11));
     struct query_call call = {
         .status = value_find_by_word(&call_statuses, connect_column(st, 2)),
         .duration_us = connect_time(st, 3),

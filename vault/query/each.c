@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-static void each_step_on_row(sqlite3_context *to, int n, sqlite3_value **column)
+static void each_pass_row_to_callback(sqlite3_context *to, int n, sqlite3_value **column)
 {
     struct each *e = sqlite3_user_data(to);
     (void)n;
@@ -12,15 +12,15 @@ static void each_step_on_row(sqlite3_context *to, int n, sqlite3_value **column)
         sqlite3_result_error_code(to, SQLITE_ABORT);
 }
 
-static void each_end_aggregate(sqlite3_context *to)
+static void each_finish_without_result(sqlite3_context *to)
 {
     (void)to;
 }
 
 int each_register_function(sqlite3 *db, struct each *e)
 {
-    return sqlite3_create_function(db, "each", -1, SQLITE_UTF8, e, NULL, each_step_on_row,
-                                   each_end_aggregate);
+    return sqlite3_create_function(db, "each", -1, SQLITE_UTF8, e, NULL, each_pass_row_to_callback,
+                                   each_finish_without_result);
 }
 
 /* Does not use sqlite3_value_text(), which copies the text to append a NUL. */

@@ -149,7 +149,7 @@ static void filter_add_name(struct where *w, const char *column, const char *nam
     filter_add_value(w, before, make_text_cell(name), glob ? ")" : "");
 }
 
-void where_add_session(struct where *w, const struct filter *f, enum filter_time time)
+void where_add_session_conditions(struct where *w, const struct filter *f, enum filter_time time)
 {
     filter_add_name(w, "s.name", f->server);
     filter_add_name(w, "s.client_name", f->client);

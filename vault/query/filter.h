@@ -94,7 +94,7 @@ struct where {
 };
 
 /* Adds the condition for a session `s`. */
-void where_add_session(struct where *w, const struct filter *f, enum filter_time time);
+void where_add_session_conditions(struct where *w, const struct filter *f, enum filter_time time);
 /* Adds the condition for a call `c` of session `s`, without the condition for the session. */
 void where_add_call_conditions(struct where *w, const struct filter *f);
 /* Adds the condition for a message `m` of a session that began at started_at_us. In SQL, `r` is the

@@ -49,7 +49,7 @@ static int compare_continuations_by_seq(const void *a, const void *b)
     return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-static int compare_hops_by_operation(const void *a, const void *b)
+static int compare_continuations_by_operation(const void *a, const void *b)
 {
     const struct listed_hop *x = a, *y = b;
     if (x->operation_seq != y->operation_seq)
@@ -84,7 +84,7 @@ int operation_list_read(struct operation_list *l, struct query *q, int64_t sessi
     l->no_memory |= l->hop_n > 0 && l->of == NULL;
     if (l->of != NULL) {
         memcpy(l->of, l->hop, l->hop_n * sizeof *l->of);
-        qsort(l->of, l->hop_n, sizeof *l->of, compare_hops_by_operation);
+        qsort(l->of, l->hop_n, sizeof *l->of, compare_continuations_by_operation);
     }
     if (l->end_n > 1)
         qsort(l->end, l->end_n, sizeof *l->end, compare_continuations_by_seq);

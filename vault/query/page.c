@@ -79,7 +79,7 @@ static int query_page_load(struct query *q, const struct page_query *p, struct p
 
 /* ---- sessions ---- */
 
-static size_t uid_common_prefix_len(struct slice uid, struct slice other)
+static size_t count_common_uid_bytes(struct slice uid, struct slice other)
 {
     size_t n = 0;
     while (n < uid.n && n < other.n && uid.p[n] == other.p[n])
@@ -90,15 +90,15 @@ static size_t uid_common_prefix_len(struct slice uid, struct slice other)
 static struct page_row *copy_session(sqlite3_stmt *st, size_t *ret_bytes)
 {
     struct query_session s;
-    int i = query_read_fields(&fields_of_session, st, 1, QUERY_WITH_BODY, &s);
+    int i = query_read_record_fields(&fields_of_session, st, 1, QUERY_WITH_BODY, &s);
     struct page_row *row = page_new_row(fields_text_bytes(&fields_of_session, &s), ret_bytes);
     if (row == NULL)
         return NULL;
     s.id = sqlite3_column_int64(st, 0);
     s.number = sqlite3_column_int64(st, i);
     s.evidence = (enum query_evidence)sqlite3_column_int(st, i + 1);
-    size_t before = uid_common_prefix_len(s.uid, connect_column(st, i + 2));
-    size_t after = uid_common_prefix_len(s.uid, connect_column(st, i + 3));
+    size_t before = count_common_uid_bytes(s.uid, connect_column(st, i + 2));
+    size_t after = count_common_uid_bytes(s.uid, connect_column(st, i + 3));
     s.uid_unique = size_min(s.uid.n, 1 + (before > after ? before : after));
     row->session = s;
     fields_copy_texts(&fields_of_session, &row->session, row->text);
@@ -163,7 +163,7 @@ int page_read_messages(struct query *q, const struct where *w, int64_t session_i
 static struct page_row *copy_event(sqlite3_stmt *st, size_t *ret_bytes)
 {
     struct query_event e;
-    query_read_fields(&fields_of_event, st, 0, QUERY_WITH_BODY, &e);
+    query_read_record_fields(&fields_of_event, st, 0, QUERY_WITH_BODY, &e);
     struct page_row *row = page_new_row(fields_text_bytes(&fields_of_event, &e), ret_bytes);
     if (row == NULL)
         return NULL;

@@ -190,7 +190,7 @@ void person_time_list_close(struct person_time_list *l)
     *l = (struct person_time_list){0};
 }
 
-int64_t person_time_get_us_of_call(const struct person_time_list *l, int64_t call)
+int64_t person_time_sum_us_of_call(const struct person_time_list *l, int64_t call)
 {
     int64_t us = 0;
     for (size_t i = SEARCH_INT64(l->times, l->n, call, call); i < l->n && l->times[i].call == call;

@@ -43,7 +43,7 @@ MI_MUST int person_time_list_read(struct person_time_list *l, struct query *q,
 void person_time_list_close(struct person_time_list *l); /* the argument may be {0} */
 /* Returns the time that a person took within the call with this id, in microseconds. Needs
  * PERSON_TIME_BY_CALL. */
-int64_t person_time_get_us_of_call(const struct person_time_list *l, int64_t call);
+int64_t person_time_sum_us_of_call(const struct person_time_list *l, int64_t call);
 /* Returns the call during which a server sent request `ask`; NULL if the call is unknown. Needs
  * PERSON_TIME_BY_ASK. */
 const struct person_time *person_time_find_call_of_request(const struct person_time_list *l,

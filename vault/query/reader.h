@@ -203,7 +203,7 @@ bool query_session_is_newer(const struct query *q, int64_t a, int64_t b);
  * function. MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
 /* Whether query_session() takes `ref` as a server's name. */
-MI_MUST int query_ref_is_server_name(struct query *q, const char *ref, bool *ret);
+MI_MUST int query_reference_is_server_name(struct query *q, const char *ref, bool *ret);
 /* Finds the session with this id. */
 MI_MUST int query_session_by_id(struct query *q, int64_t id, struct query_session *ret);
 /* Counts the calls of a session. waiting: true if query_summary_request_is_open() will be called.

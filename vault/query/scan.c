@@ -25,8 +25,8 @@ static struct slice read_text_column(sqlite3_stmt *st, int i)
     return (struct slice){p, p != NULL ? (size_t)sqlite3_column_bytes(st, i) : 0};
 }
 
-int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum query_body body,
-                      void *record)
+int query_read_record_fields(const struct record_fields *s, sqlite3_stmt *st, int i,
+                             enum query_body body, void *record)
 {
     for (const struct record_field *f = s->list; f < s->list + s->n; f++, i++) {
         switch (f->type) {
@@ -60,7 +60,7 @@ int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, en
 
 void query_read_message_row(sqlite3_stmt *st, enum query_body body, struct query_message *ret)
 {
-    int i = query_read_fields(&fields_of_message, st, 0, body, ret);
+    int i = query_read_record_fields(&fields_of_message, st, 0, body, ret);
     ret->has_request = sqlite3_column_type(st, i) != SQLITE_NULL;
     ret->request_t_us = connect_time(st, i);
     ret->request_action = value_find_by_word(&row_actions, connect_column(st, i + 1));

@@ -50,7 +50,7 @@ int query_matching_sessions(struct query *q, const struct filter *f, enum filter
 {
     struct where w = {.by_uid = q->remote != NULL,
                       .has_cwd = q->remote != NULL || q->d.version >= SCHEMA_CALLS};
-    where_add_session(&w, f, time);
+    where_add_session_conditions(&w, f, time);
     int st = w.sql.failed ? MI_ENOMEM : read_sessions(q, &w, limit, fn, ctx);
     where_clause_close(&w);
     return st;
@@ -162,7 +162,7 @@ int query_session_by_id(struct query *q, int64_t id, struct query_session *ret)
     return st;
 }
 
-int query_ref_is_server_name(struct query *q, const char *ref, bool *ret)
+int query_reference_is_server_name(struct query *q, const char *ref, bool *ret)
 {
     int64_t id = 0;
     *ret = false;

@@ -88,8 +88,8 @@ MI_MUST int query_scan_rows(struct query *q, enum query_statement i, const struc
  * the column after the fields. Texts are borrowed until the next step. QUERY_WITHOUT_BODY does not
  * read the body, which may be long. */
 enum query_body { QUERY_WITHOUT_BODY, QUERY_WITH_BODY };
-int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum query_body body,
-                      void *record);
+int query_read_record_fields(const struct record_fields *s, sqlite3_stmt *st, int i,
+                             enum query_body body, void *record);
 /* Reads the current row of Q_MESSAGES, Q_ROWS or Q_ROWS_BACK. Texts are borrowed until the next
  * step. */
 void query_read_message_row(sqlite3_stmt *st, enum query_body body, struct query_message *ret);

@@ -8,7 +8,7 @@ static const int64_t bucket_us[TALLY_BUCKETS] = {
     1000, 3000, 10000, 30000, 100000, 300000, 1000000, 3000000, 10000000, INT64_MAX,
 };
 
-int64_t tally_bucket_us(size_t bucket)
+int64_t tally_get_bucket_limit_us(size_t bucket)
 {
     return bucket_us[bucket];
 }

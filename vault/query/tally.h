@@ -45,7 +45,8 @@ void tally_add_result_tokens(struct tally *t, int64_t tokens);
 MI_MUST int tally_sort_durations(struct tally *t);
 /* Returns the percentile of the durations (nearest rank); -1 if there are no durations. */
 int64_t tally_compute_percentile(const struct tally_group *g, int percent);
-int64_t tally_bucket_us(size_t bucket); /* upper bound of a bucket; INT64_MAX for the last bucket */
+int64_t tally_get_bucket_limit_us(
+    size_t bucket); /* upper bound of a bucket; INT64_MAX for the last bucket */
 void tally_close(struct tally *t);
 
 #endif

@@ -3,8 +3,8 @@
 
 /* Finds the block that begins with seq `first`. If there is none, empties the block that was used
  * longest ago. */
-static struct block *find_or_recycle_block(struct remote *r, enum remote_table table,
-                                           int64_t session, int64_t first)
+static struct block *find_or_reuse_cache_block(struct remote *r, enum remote_table table,
+                                               int64_t session, int64_t first)
 {
     struct block *oldest = &r->block[0];
     for (size_t i = 0; i < PAGES_BLOCKS; i++) {
@@ -32,7 +32,7 @@ int pages_find_row_of_seq(struct remote *r, enum remote_table table, int64_t ses
         page_add_reference(*ret);
         return 0;
     }
-    struct block *b = find_or_recycle_block(r, table, session, first);
+    struct block *b = find_or_reuse_cache_block(r, table, session, first);
     b->used = ++r->lookups;
     /* if the page ends before this seq, read the page again, because the session may have grown
      * since the page was read */

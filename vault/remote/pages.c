@@ -261,8 +261,8 @@ static int copy_rows_of_cached_page(const struct kept *k, const struct remote_as
     return st;
 }
 
-static const struct kept *cached_pages_of_table(const struct remote *r, enum remote_table table,
-                                                size_t *ret_n)
+static const struct kept *get_cached_pages_of_table(const struct remote *r, enum remote_table table,
+                                                    size_t *ret_n)
 {
     *ret_n = table == REMOTE_CALLS ? MI_COUNT(r->calls) : MI_COUNT(r->kept);
     return table == REMOTE_CALLS ? r->calls : r->kept;
@@ -272,7 +272,7 @@ int pages_make_page_from_cache(struct remote *r, int64_t session, const struct r
                                struct page **ret)
 {
     size_t n;
-    const struct kept *kept = cached_pages_of_table(r, ask->table, &n);
+    const struct kept *kept = get_cached_pages_of_table(r, ask->table, &n);
     int64_t begin = ask->backwards ? ask->to : ask->from;
     for (const struct kept *k = kept; k < kept + n; k++) {
         if (k->page == NULL || k->session != session || (ask->bodies && !k->bodies) ||
@@ -486,7 +486,8 @@ struct page *pages_find_cached_by_seq(struct remote *r, enum remote_table table,
                                       int64_t seq, size_t *ret)
 {
     size_t n;
-    for (const struct kept *k = cached_pages_of_table(r, table, &n), *end = k + n; k < end; k++) {
+    for (const struct kept *k = get_cached_pages_of_table(r, table, &n), *end = k + n; k < end;
+         k++) {
         if (k->page != NULL && k->session == session &&
             page_find_seq(k->page, seq, k->backwards, ret))
             return k->page;

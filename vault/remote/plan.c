@@ -52,7 +52,7 @@ static char plan_get_constraint_operator(unsigned char op)
 }
 
 /* Whether the store compares the column with this operator. */
-static bool store_compares_column(enum remote_table table, int column, char op)
+static bool store_can_compare_column(enum remote_table table, int column, char op)
 {
     for (size_t i = 0; i < MI_COUNT(keys[table]); i++)
         if (keys[table][i].operators != NULL && keys[table][i].column == column)
@@ -90,7 +90,7 @@ int plan_choose_index(enum remote_table table, sqlite3_index_info *info)
     for (int i = 0; i < info->nConstraint && n < COLUMNS_MAX; i++) {
         char op = plan_get_constraint_operator(info->aConstraint[i].op);
         int column = info->aConstraint[i].iColumn;
-        if (!info->aConstraint[i].usable || !store_compares_column(table, column, op))
+        if (!info->aConstraint[i].usable || !store_can_compare_column(table, column, op))
             continue;
         text[2 * n] = (char)('a' + column);
         text[2 * n + 1] = op;

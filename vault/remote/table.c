@@ -37,14 +37,14 @@ static int cursor_set_store_error(struct cursor *c, int st)
     return SQLITE_ERROR;
 }
 
-static struct remote *remote_of_cursor(const struct cursor *c)
+static struct remote *get_remote_of_cursor(const struct cursor *c)
 {
     return ((const struct table *)c->base.pVtab)->remote;
 }
 
 /* ---- pages ---- */
 
-static struct slice slice_or_null(const struct buf *b)
+static struct slice get_text_unless_empty(const struct buf *b)
 {
     return b->n > 0 ? buf_slice(b) : (struct slice){0};
 }
@@ -78,7 +78,7 @@ static int cursor_read_page(struct remote *r, struct cursor *c)
 
 static int cursor_load_page(struct cursor *c)
 {
-    struct remote *r = remote_of_cursor(c);
+    struct remote *r = get_remote_of_cursor(c);
     struct remote_ask *ask = &c->ask;
     cursor_drop_page(c);
     if (c->none || (ask->table != REMOTE_SESSIONS && ask->from > ask->to))
@@ -86,9 +86,9 @@ static int cursor_load_page(struct cursor *c)
     if (ask->table != REMOTE_SESSIONS && ask->table != REMOTE_LEAVES &&
         !pages_set_session(r, c->session, ask))
         return SQLITE_OK;
-    ask->first = slice_or_null(&c->first);
-    ask->before = slice_or_null(&c->before);
-    ask->name = slice_or_null(&c->name);
+    ask->first = get_text_unless_empty(&c->first);
+    ask->before = get_text_unless_empty(&c->before);
+    ask->name = get_text_unless_empty(&c->name);
     if (c->first.failed || c->before.failed || c->name.failed)
         return SQLITE_NOMEM;
     int st = cursor_read_page(r, c);
@@ -140,7 +140,7 @@ static void cursor_limit_sessions(struct cursor *c, int64_t from, int64_t to)
     if (from == to) {
         c->id = to;
         c->none |= to < 1;
-    } else if (to != INT64_MAX && pages_set_session(remote_of_cursor(c), to + 1, &above)) {
+    } else if (to != INT64_MAX && pages_set_session(get_remote_of_cursor(c), to + 1, &above)) {
         buf_slice_add(&c->before, above.session);
     } else {
         c->none |= to != INT64_MAX;
@@ -281,7 +281,7 @@ static int cursor_row_id(struct cursor *c, sqlite3_int64 *ret)
     int64_t id = c->session;
     int st = 0;
     if (c->ask.table == REMOTE_SESSIONS)
-        st = pages_get_or_add_session_id(remote_of_cursor(c), row, &id);
+        st = pages_get_or_add_session_id(get_remote_of_cursor(c), row, &id);
     else if (c->ask.table == REMOTE_MESSAGES || c->ask.table == REMOTE_CALLS)
         id = schema_message_id(c->session, (uint64_t)row[REMOTE_MESSAGE_SEQ].number);
     *ret = id;

@@ -30,7 +30,7 @@ static void search_index_close_file(struct search *s)
     s->d = (struct db){.kind = NULL};
 }
 
-static void search_index_write_file_name(int64_t number, char ret[NAME_MAX_LEN])
+static void search_index_format_file_name(int64_t number, char ret[NAME_MAX_LEN])
 {
     snprintf(ret, NAME_MAX_LEN, "%04lld.db", (long long)number);
 }
@@ -38,7 +38,7 @@ static void search_index_write_file_name(int64_t number, char ret[NAME_MAX_LEN])
 static void search_index_remove_file(int dir_fd, int64_t number)
 {
     char name[NAME_MAX_LEN], journal[NAME_MAX_LEN + 8];
-    search_index_write_file_name(number, name);
+    search_index_format_file_name(number, name);
     snprintf(journal, sizeof journal, "%s-journal", name);
     (void)unlinkat(dir_fd, name, 0);
     (void)unlinkat(dir_fd, journal, 0);
@@ -52,7 +52,7 @@ static void search_index_overwrite_file(int dir_fd, int64_t number)
     static const char zeros[1 << 16];
     char name[NAME_MAX_LEN];
     struct stat st;
-    search_index_write_file_name(number, name);
+    search_index_format_file_name(number, name);
     int fd = vault_dir_open_file(dir_fd, name, O_WRONLY);
     search_index_remove_file(dir_fd, number);
     if (fd < 0)
@@ -105,7 +105,7 @@ static const char tables[] =
 static int search_index_connect_to_file(struct search *s, int64_t number)
 {
     char name[NAME_MAX_LEN], path[PATH_MAX];
-    search_index_write_file_name(number, name);
+    search_index_format_file_name(number, name);
     /* The file is created here, because SQLite would not create it with mode 0600. */
     int fd = vault_dir_open_file(s->dir_fd, name, O_RDWR | O_CREAT);
     if (fd < 0)
@@ -356,7 +356,7 @@ int64_t search_get_file_size_of_session(int vault, int64_t session_id)
     char name[NAME_MAX_LEN];
     struct stat st;
     int dir = vault_dir_open_sub(vault, VAULT_SEARCH, false);
-    search_index_write_file_name(search_compute_file_number(session_id), name);
+    search_index_format_file_name(search_compute_file_number(session_id), name);
     int64_t bytes = dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size : 0;
     if (dir >= 0)
         close(dir);
@@ -380,7 +380,7 @@ int search_delete_index(const char *vault, int64_t session_id)
         return errno == ENOENT ? 0 : MI_EIO;
     char name[NAME_MAX_LEN];
     int64_t number = search_compute_file_number(session_id);
-    search_index_write_file_name(number, name);
+    search_index_format_file_name(number, name);
     s.path = path;
     if (file_exists(s.dir_fd, name)) {
         if (search_index_connect_to_file(&s, number) == 0)

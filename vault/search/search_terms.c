@@ -44,7 +44,7 @@ int search_terms_add(struct search_terms *t, const char *text, bool exact)
  * it never contains a quote. */
 struct dialect {
     const char *and, *quote, *prefix;
-    bool keys; /* true: the index contains keys (search_key_of_word()) in place of words */
+    bool keys; /* true: the index contains keys (search_get_key_of_word()) in place of words */
 };
 
 static bool write_index_query(const struct search_terms *t, const struct dialect *d, struct buf *b)
@@ -57,7 +57,7 @@ static bool write_index_query(const struct search_terms *t, const struct dialect
             if (x->exact && (x->list.word[k].from == 0 || x->list.word[k].to >= x->text.n))
                 continue;
             struct slice word = search_list_get_word(&x->list, k);
-            struct slice key = d->keys ? search_key_of_word(word) : word;
+            struct slice key = d->keys ? search_get_key_of_word(word) : word;
             bool prefix = x->prefix && k + 1 == x->list.n && key.n == word.n;
             buf_adds(b, some ? d->and : "");
             buf_adds(b, d->quote);

@@ -91,7 +91,7 @@ struct slice search_list_get_word(const struct search_list *l, size_t i)
 
 /* ---- keys ---- */
 
-struct slice search_key_of_word(struct slice word)
+struct slice search_get_key_of_word(struct slice word)
 {
     return text_prefix(word, SEARCH_KEY_MAX);
 }
@@ -108,7 +108,7 @@ void search_list_convert_to_keys(struct search_list *l)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++)
-        l->word[i].len = search_key_of_word(search_list_get_word(l, i)).n;
+        l->word[i].len = search_get_key_of_word(search_list_get_word(l, i)).n;
     if (l->n > 1)
         sort_array(l->word, l->n, sizeof *l->word, compare_words, l->text.p);
     for (size_t i = 0; i < l->n; i++)

@@ -41,7 +41,7 @@ struct slice search_list_get_word(const struct search_list *l, size_t i);
 void search_list_close(struct search_list *l);
 
 /* Returns the key of a word: a slice of the word. */
-struct slice search_key_of_word(struct slice word);
+struct slice search_get_key_of_word(struct slice word);
 /* Replaces the words by their keys. The members `from` and `to` are then undefined. */
 void search_list_convert_to_keys(struct search_list *l);
 

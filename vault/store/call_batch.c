@@ -149,8 +149,8 @@ static int call_batch_read_own_requests(struct call_batch *b, sqlite3 *db)
             memcpy(o->id, id.p, o->id_n);
     }
     while (n-- > 0)
-        call_set_add_own_request(&b->calls, own[n].seq, own[n].direction,
-                                 (struct slice){own[n].id, own[n].id_n}, closing[n]);
+        call_set_add_proxy_request(&b->calls, own[n].seq, own[n].direction,
+                                   (struct slice){own[n].id, own[n].id_n}, closing[n]);
     return call_batch_finish_statement(db, q, rc);
 }
 

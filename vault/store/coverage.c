@@ -286,8 +286,8 @@ int coverage_mark_session_changed(struct coverage *c, sqlite3 *db)
 /* Chooses the salt of the record `end`. If the record has not changed, its salt and commitment stay
  * the same, because after a redaction the log states this commitment. *ret_same: whether they stay
  * the same. */
-static int coverage_choose_end_salt(struct coverage *c, sqlite3_stmt *q, int i, struct salt *ret,
-                                    bool *ret_same)
+static int coverage_choose_end_record_salt(struct coverage *c, sqlite3_stmt *q, int i,
+                                           struct salt *ret, bool *ret_same)
 {
     struct digest stored;
     *ret_same = false;
@@ -306,13 +306,13 @@ static int coverage_store_end_and_seal(struct coverage *c, sqlite3 *db)
     struct leaf leaf = {.type = LEAF_SEAL,
                         .at_us = clock_wall_us(),
                         .records = (int64_t)c->places.n,
-                        .root = places_root_digest(&c->places)};
+                        .root = places_compute_root_digest(&c->places)};
     struct buf end = {0};
     struct salt salt;
     bool same = false;
     int64_t n;
     sqlite3_stmt *q = coverage_prepare_statement(db, sql, c->session_id);
-    int st = sqlite3_step(q) == SQLITE_ROW ? coverage_choose_end_salt(c, q, 2, &salt, &same)
+    int st = sqlite3_step(q) == SQLITE_ROW ? coverage_choose_end_record_salt(c, q, 2, &salt, &same)
                                            : failure_keep(db);
     if (st == 0) {
         leaf.digest = commitment_compute_from_row(q, 4, BUNDLE_END, &salt);

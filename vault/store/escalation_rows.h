@@ -5,7 +5,8 @@
  *           method is compared. Callers pass sanitized texts.
  *           Each call is a separate transaction: the writer must not have one open.
  * Errors    MI_ESTORE: nothing was changed; writer_error() says why.
- * Blocks    for the write lock, up to the time set by writer_set_lock_wait(); then on the disk. */
+ * Blocks    for the write lock, up to the time set by writer_set_lock_timeout(); then on the
+ *           disk. */
 #ifndef MI_VAULT_STORE_ESCALATION_ROWS_H
 #define MI_VAULT_STORE_ESCALATION_ROWS_H
 

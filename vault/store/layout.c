@@ -106,7 +106,7 @@ static const struct object {
 
 /* Whether a version of the schema has the object. Version 0 means a vault without evidence: for it,
  * the result is always true, so its objects are compared with those of every version. */
-static bool object_is_of_version(const struct object *o, int64_t version)
+static bool object_is_in_schema_version(const struct object *o, int64_t version)
 {
     return version == 0 || (version >= o->first && version <= o->last);
 }
@@ -282,7 +282,7 @@ static void compare_schema_object(struct comparing *c, sqlite3_stmt *q)
     f.deceives = f.misleads = ours && strcmp(f.type, "trigger") != 0;
     for (size_t i = 0; i < MI_COUNT(known); i++) {
         if (strcmp(known[i].type, f.type) != 0 || !slice_is(f.name, known[i].name) || c->found[i] ||
-            !object_is_of_version(&known[i], c->version))
+            !object_is_in_schema_version(&known[i], c->version))
             continue;
         f.kind = LAYOUT_CHANGED;
         c->found[i] = true;
@@ -318,7 +318,7 @@ int layout_compare_objects(sqlite3 *db, layout_fn fn, void *ctx)
         return st;
     st = compare_objects(&c, db);
     for (size_t i = 0; st == 0 && !c.old && i < MI_COUNT(known); i++)
-        if (known[i].needed && object_is_of_version(&known[i], version) && !c.found[i])
+        if (known[i].needed && object_is_in_schema_version(&known[i], version) && !c.found[i])
             fn(ctx, &(struct layout_fault){.kind = LAYOUT_REMOVED,
                                            .type = known[i].type,
                                            .name = slice_of(known[i].name),

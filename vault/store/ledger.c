@@ -68,7 +68,7 @@ static int read_id_from_leaf(sqlite3 *db, const char *sql, int64_t *ret)
     return st < 0 && st != MI_ENOMEM && st != MI_ESTORE ? MI_ENOENT : st;
 }
 
-int ledger_last_id(sqlite3 *db, int64_t *ret)
+int ledger_find_last_session_id(sqlite3 *db, int64_t *ret)
 {
     /* read the log backwards: the last leaf of this type is usually near the end of the log */
     static const char open[] = "SELECT leaf FROM leaves WHERE leaf >= '{\"type\":\"open\"'"

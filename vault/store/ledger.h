@@ -17,7 +17,7 @@
 MI_MUST int ledger_add_leaf(sqlite3 *db, const struct leaf *l, int64_t *ret_n);
 
 /* Finds the greatest id that a session of this vault has had, according to the log; 0: unknown. */
-MI_MUST int ledger_last_id(sqlite3 *db, int64_t *ret);
+MI_MUST int ledger_find_last_session_id(sqlite3 *db, int64_t *ret);
 
 /* Called for each leaf in order. The text is valid during the call. Returns 0 to continue; another
  * value ends the reading. */

@@ -87,7 +87,7 @@ static int writer_on_busy(void *ctx, int times)
     struct writer *s = ctx;
     int64_t now = clock_mono_us();
     if (s->busy_until_us == 0)
-        /* this is the first call of the handler after writer_set_lock_wait(): the wait begins */
+        /* this is the first call of the handler after writer_set_lock_timeout(): the wait begins */
         s->busy_until_us = now + s->wait_us;
     if (now >= s->busy_until_us)
         return 0;
@@ -140,7 +140,7 @@ static int writer_prepare_statements(struct writer *s)
 
 /* Callback for PRAGMA journal_mode: SQLite returns the resulting mode, and no error if it is not
  * WAL. */
-static int on_journal_mode(void *ctx, int n, char **value, char **name)
+static int check_journal_mode_is_wal(void *ctx, int n, char **value, char **name)
 {
     (void)name;
     bool *wal = ctx;
@@ -178,13 +178,13 @@ static int open_database(struct writer *s, const struct vault_dir *dir, bool syn
     if (connect_harden_against_schema(s->db) != SQLITE_OK)
         return writer_fail_sql(s);
     sqlite3_extended_result_codes(s->db, 1);
-    writer_set_lock_wait(s, 250000);
+    writer_set_lock_timeout(s, 250000);
     sqlite3_busy_handler(s->db, writer_on_busy, s);
     bool wal = false;
     if (sqlite3_exec(s->db, sync_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
                      NULL, NULL, NULL) != SQLITE_OK ||
         sqlite3_exec(s->db, page_size, NULL, NULL, NULL) != SQLITE_OK ||
-        sqlite3_exec(s->db, "PRAGMA journal_mode = WAL", on_journal_mode, &wal, NULL) !=
+        sqlite3_exec(s->db, "PRAGMA journal_mode = WAL", check_journal_mode_is_wal, &wal, NULL) !=
             SQLITE_OK ||
         sqlite3_exec(s->db, settings, NULL, NULL, NULL) != SQLITE_OK)
         return writer_fail_sql(s);

@@ -131,7 +131,7 @@ static int empty_file_check_reserved_lock(sqlite3_file *f, int *ret)
     return SQLITE_OK;
 }
 
-static int empty_file_refuse_control(sqlite3_file *f, int what, void *arg)
+static int empty_file_refuse_file_control(sqlite3_file *f, int what, void *arg)
 {
     (void)f, (void)what, (void)arg;
     return SQLITE_NOTFOUND;
@@ -153,7 +153,7 @@ static const sqlite3_io_methods empty_file = {.iVersion = 1,
                                               .xLock = empty_file_do_nothing,
                                               .xUnlock = empty_file_do_nothing,
                                               .xCheckReservedLock = empty_file_check_reserved_lock,
-                                              .xFileControl = empty_file_refuse_control,
+                                              .xFileControl = empty_file_refuse_file_control,
                                               .xSectorSize = empty_file_get_property,
                                               .xDeviceCharacteristics = empty_file_get_property};
 

@@ -193,7 +193,7 @@ static int restate_commitment_of_row(struct run *run, const char *sql, const cha
     return !has || st < 0 ? st : restate_store_commitment(run, &line, &salt, update, id);
 }
 
-static int restate_session(struct run *run)
+static int restate_session_commitments(struct run *run)
 {
     int64_t id = run->r->session_id;
     int st = restate_commitment_of_row(
@@ -269,7 +269,7 @@ int restate_records(const struct restate *r, const struct restated *record, size
             st = restate_commitment_of_row(&run, select_event, update_event, record[i].id,
                                            BUNDLE_EVENT);
         else
-            st = restate_session(&run);
+            st = restate_session_commitments(&run);
     }
     if (st == 0 && run.n > 0)
         st = restate_add_redaction_leaf(&run);

@@ -92,7 +92,7 @@ int row_batch_add_row(struct row_batch *b, const struct batch_row *r)
     return 0;
 }
 
-static size_t row_batch_count(const void *rows)
+static size_t row_batch_count_rows(const void *rows)
 {
     return ((const struct row_batch *)rows)->n;
 }
@@ -128,7 +128,7 @@ static void row_batch_return_column(const void *rows, size_t at, sqlite3_context
 
 int row_batch_connect(struct row_batch *b, sqlite3 *db)
 {
-    static const struct batch_table table = {"row_batch", declaration, row_batch_count,
+    static const struct batch_table table = {"row_batch", declaration, row_batch_count_rows,
                                              row_batch_return_column};
     return batch_table_connect(&table, b, db);
 }

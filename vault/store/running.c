@@ -28,7 +28,7 @@
  * been set between the two starts. */
 #define PID_REUSE_US (60 * (int64_t)1000000)
 
-static enum liveness_place compare_boot_with_current(const struct running *r)
+static enum liveness_place compare_boot_id_with_current(const struct running *r)
 {
     char boot[PROCESS_BOOT_MAX];
     process_read_boot_id(boot);
@@ -46,7 +46,7 @@ static enum liveness_place compare_pid_namespace_of_session(const struct running
 
 bool running_pids_are_valid(const struct running *r)
 {
-    return compare_boot_with_current(r) == LIVENESS_HERE &&
+    return compare_boot_id_with_current(r) == LIVENESS_HERE &&
            compare_pid_namespace_of_session(r) == LIVENESS_HERE;
 }
 
@@ -60,7 +60,7 @@ bool running_session_is_on_this_host(struct slice name)
  * those of this machine and PID namespace (model/liveness.c). */
 static bool proxy_process_is_alive(const struct running *r, int64_t started_at_us)
 {
-    if (r->pid_start != 0 || compare_boot_with_current(r) == LIVENESS_HERE)
+    if (r->pid_start != 0 || compare_boot_id_with_current(r) == LIVENESS_HERE)
         return r->pid_start != 0 && process_start(r->pid) == r->pid_start;
     return r->pid > 0 && (kill(r->pid, 0) == 0 || errno != ESRCH) &&
            process_start_time_us(r->pid) <= started_at_us + PID_REUSE_US;
@@ -72,7 +72,7 @@ enum session_state get_running_session_state(const struct running_session *s, in
     if (!s->ended)
         f = (struct liveness){
             .lock = running_lock_get_state(lock, s->id),
-            .boot = compare_boot_with_current(&s->r),
+            .boot = compare_boot_id_with_current(&s->r),
             .pids = compare_pid_namespace_of_session(&s->r),
             .host = running_session_is_on_this_host(s->host),
             .process = proxy_process_is_alive(&s->r, s->started_at_us),

@@ -73,7 +73,8 @@ static int make_row_texts_valid(struct row_sanitizer *k, const struct row *r, st
     return 0;
 }
 
-bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, struct slice name)
+bool sanitize_name_contains_no_secret(struct clean_name *last, const struct redact *r,
+                                      struct slice name)
 {
     if (last->rules == r && last->n == name.n && memcmp(last->p, name.p, name.n) == 0)
         return true;
@@ -93,7 +94,7 @@ static int sanitize_name(struct row_sanitizer *k, struct redact *r, struct clean
                          struct slice *name)
 {
     size_t n = 0;
-    if (name->p == NULL || sanitize_name_is_clean(last, r, *name))
+    if (name->p == NULL || sanitize_name_contains_no_secret(last, r, *name))
         return 0;
     int st = redact_text(r, *name, &k->text, &n);
     if (st < 0 || n == 0)

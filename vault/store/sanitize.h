@@ -40,7 +40,8 @@ struct sanitized_row {
 
 /* Whether a name contains nothing that the sanitizer replaces. The name must not be {NULL, 0}. If
  * the result is true and the name fits into *last, stores the name there. */
-bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, struct slice name);
+bool sanitize_name_contains_no_secret(struct clean_name *last, const struct redact *r,
+                                      struct slice name);
 
 void sanitize_close(struct row_sanitizer *k);
 MI_MUST int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_row *ret);

@@ -58,7 +58,7 @@ void writer_make_lost_bodies_fatal(struct writer *s)
     s->want_bodies = true;
 }
 
-void writer_set_lock_wait(struct writer *s, int64_t wait_us)
+void writer_set_lock_timeout(struct writer *s, int64_t wait_us)
 {
     s->wait_us = wait_us;
     s->busy_until_us = 0;
@@ -66,7 +66,7 @@ void writer_set_lock_wait(struct writer *s, int64_t wait_us)
 
 void writer_defer_transaction(struct writer *s, int64_t wait_us)
 {
-    writer_set_lock_wait(s, wait_us);
+    writer_set_lock_timeout(s, wait_us);
     s->begins = true;
 }
 
@@ -127,7 +127,7 @@ int writer_end_unlocked_transaction(struct writer *s, bool own, int st)
     return st;
 }
 
-int writer_set_coverage_session(struct writer *s, int64_t session_id)
+int writer_switch_coverage_session(struct writer *s, int64_t session_id)
 {
     /* first save the evidence of the session that was written before, which needs the write lock */
     bool other = s->coverage.session_id != session_id && s->coverage.changed;
@@ -171,7 +171,7 @@ static int writer_insert_event(struct writer *s, int64_t session_id, struct cove
     sqlite3_stmt *q = s->q[Q_EVENT];
     int st = writer_take_lock(s);
     if (st == 0)
-        st = writer_set_coverage_session(s, session_id);
+        st = writer_switch_coverage_session(s, session_id);
     if (st == 0 && (st = coverage_add_event(&s->coverage, e)) < 0)
         st = writer_mark_coverage_failed(s, st);
     if (st < 0)
@@ -228,7 +228,7 @@ static int writer_move_body_to_file(struct writer *s, const char *uid, struct ba
 /* Switches to a session. Waiting rows of another session are inserted first. */
 static int writer_switch_to_session(struct writer *s, int64_t session_id)
 {
-    int st = writer_set_coverage_session(s, session_id);
+    int st = writer_switch_coverage_session(s, session_id);
     if (st == 0 && s->calls.session_id != session_id)
         st = writer_insert_rows(s);
     if (st == 0 && (st = call_batch_switch_to_session(&s->calls, s->db, session_id)) < 0)
@@ -485,7 +485,7 @@ int64_t writer_get_wal_pages(const struct writer *s)
 
 int writer_checkpoint_wal(struct writer *s)
 {
-    writer_set_lock_wait(s, CHECKPOINT_WAIT_US);
+    writer_set_lock_timeout(s, CHECKPOINT_WAIT_US);
     if (checkpoint_run(s->db) != SQLITE_OK)
         return writer_fail_sql(s);
     /* the size of the log is unknown until the next commit, which restarts the log and reports its

@@ -43,7 +43,7 @@ void writer_set_record_level(struct writer *s, enum record_level level);
 
 /* Sets how long the next call may wait for the write lock. Use it for a call outside of
  * writer_begin() and writer_commit(), which is a transaction of its own. */
-void writer_set_lock_wait(struct writer *s, int64_t wait_us);
+void writer_set_lock_timeout(struct writer *s, int64_t wait_us);
 /* Begins a transaction, and takes the write lock. */
 MI_MUST int writer_begin(struct writer *s, int64_t wait_us);
 /* Begins a transaction that takes the lock only when it is needed: others can write while messages

@@ -73,7 +73,7 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
     int at = 3;
     if (writer_take_lock(s) < 0)
         return MI_ESTORE;
-    int read = ledger_last_id(s->db, &last);
+    int read = ledger_find_last_session_id(s->db, &last);
     if (read < 0)
         return read == MI_ENOMEM ? writer_fail_no_memory(s) : writer_fail_sql(s);
     if (salts_take_next_salt(&s->coverage.salts, &salt) < 0)
@@ -140,7 +140,7 @@ static int writer_update_session_row(struct writer *s, int64_t id, const struct 
     for (size_t i = 0; i < FIELDS_OF_UPDATE; i++)
         buf_close(&text[i]);
     if (st == 0 && (u->ended_at_us != 0 || s->coverage.ended)) {
-        st = writer_set_coverage_session(s, id);
+        st = writer_switch_coverage_session(s, id);
         if (st == 0 && (st = coverage_mark_session_changed(&s->coverage, s->db)) < 0)
             st = writer_mark_coverage_failed(s, st);
     }
@@ -181,7 +181,7 @@ int writer_store_journal_position(struct writer *s, int64_t session_id, uint64_t
     sqlite3_stmt *q = s->q[Q_POSITION];
     int st = writer_take_lock(s);
     if (st == 0)
-        st = writer_set_coverage_session(s, session_id);
+        st = writer_switch_coverage_session(s, session_id);
     if (st < 0)
         return st;
     sqlite3_bind_int64(q, 1, session_id);

@@ -42,7 +42,7 @@ struct writer {
     ino_t ino;
     int64_t wait_us; /* longest time that the busy handler may wait */
     /* time at which the busy handler gives up; 0: SQLite has not called the handler after
-     * writer_set_lock_wait() yet */
+     * writer_set_lock_timeout() yet */
     int64_t busy_until_us;
     int64_t wal_pages;
     bool begins;      /* true: the next statement must begin the transaction */
@@ -74,6 +74,6 @@ MI_MUST int writer_begin_unlocked_transaction(struct writer *s, bool *ret_own);
 MI_MUST int writer_end_unlocked_transaction(struct writer *s, bool own, int st);
 /* Prepares the evidence of a session. Call it before adding records of the session or changing its
  * row. */
-MI_MUST int writer_set_coverage_session(struct writer *s, int64_t session_id);
+MI_MUST int writer_switch_coverage_session(struct writer *s, int64_t session_id);
 
 #endif

@@ -112,7 +112,7 @@ struct faults {
     bool deceives;
 };
 
-static void append_fault(void *ctx, const struct layout_fault *f)
+static void append_layout_fault(void *ctx, const struct layout_fault *f)
 {
     static const char *const what[] = {
         [LAYOUT_ADDED] = "is not one that mcp-interposer makes",
@@ -133,7 +133,7 @@ int health_check_vault(const char *vault, struct buf *error)
     int64_t version;
     struct faults faults = {.error = error};
     int st = health_connect_to_vault(vault, &d, &version, error);
-    if (st == 0 && layout_compare_objects(d.db, append_fault, &faults) < 0)
+    if (st == 0 && layout_compare_objects(d.db, append_layout_fault, &faults) < 0)
         st = db_fail(&d);
     /* the check evaluates the constraints of the tables, so the tables must be those of this
      * program */

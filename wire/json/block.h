@@ -33,7 +33,7 @@ static inline struct json_block json_block_load(const char *p)
 }
 
 /* Returns the highest bit of each byte. */
-static inline uint64_t json_block_get_high_bits(struct json_block b)
+static inline uint64_t json_block_collect_high_bits(struct json_block b)
 {
     uint64_t low = (unsigned)_mm_movemask_epi8(b.a) | (unsigned)_mm_movemask_epi8(b.b) << 16;
     uint64_t high = (unsigned)_mm_movemask_epi8(b.c) | (unsigned)_mm_movemask_epi8(b.d) << 16;
@@ -44,7 +44,7 @@ static inline uint64_t json_block_get_high_bits(struct json_block b)
 static inline uint64_t json_block_find_byte(struct json_block b, char c)
 {
     const __m128i v = _mm_set1_epi8(c);
-    return json_block_get_high_bits(
+    return json_block_collect_high_bits(
         (struct json_block){_mm_cmpeq_epi8(b.a, v), _mm_cmpeq_epi8(b.b, v), _mm_cmpeq_epi8(b.c, v),
                             _mm_cmpeq_epi8(b.d, v)});
 }
@@ -52,7 +52,7 @@ static inline uint64_t json_block_find_byte(struct json_block b, char c)
 /* Returns which bytes are 0x80 or more. */
 static inline uint64_t json_block_non_ascii_mask(struct json_block b)
 {
-    return json_block_get_high_bits(b);
+    return json_block_collect_high_bits(b);
 }
 
 /* Returns which bytes are less than 0x20, or 0x80 or more. */
@@ -60,7 +60,7 @@ static inline uint64_t json_block_find_special_bytes(struct json_block b)
 {
     /* bytes are compared as signed numbers, so a byte of 0x80 or more is less than 0x20 */
     const __m128i v = _mm_set1_epi8(0x20);
-    return json_block_get_high_bits(
+    return json_block_collect_high_bits(
         (struct json_block){_mm_cmplt_epi8(b.a, v), _mm_cmplt_epi8(b.b, v), _mm_cmplt_epi8(b.c, v),
                             _mm_cmplt_epi8(b.d, v)});
 }
@@ -79,7 +79,7 @@ static inline __m128i json_vector_escape_letters(__m128i v)
 /* Returns the bytes that may follow a backslash, except `"`, `\` and `u`. */
 static inline uint64_t json_block_escape_letters(struct json_block b)
 {
-    return json_block_get_high_bits(
+    return json_block_collect_high_bits(
         (struct json_block){json_vector_escape_letters(b.a), json_vector_escape_letters(b.b),
                             json_vector_escape_letters(b.c), json_vector_escape_letters(b.d)});
 }

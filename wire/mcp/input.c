@@ -23,7 +23,7 @@ static const char *find_end_of_scalar(const char *p, const char *end)
 }
 
 /* Whether the scalar that ends at p is the key of a member. */
-static bool scalar_is_key(const char *p, const char *end)
+static bool scalar_is_member_key(const char *p, const char *end)
 {
     while (p < end && strchr(" \t\r\n", *p) != NULL)
         p++;
@@ -49,7 +49,7 @@ uint64_t protocol_hash_scalars_of_value(struct json_value v)
                                   : rpc_id_hash(scalar);
         if (hash == 0) /* the hash is 0 if memory runs out */
             return 0;
-        if (scalar_is_key(to, end)) {
+        if (scalar_is_member_key(to, end)) {
             key = hash;
         } else {
             hash += key * 31;

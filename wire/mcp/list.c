@@ -17,7 +17,7 @@ static const struct {
     {FIELD_RESOURCE_TEMPLATES, "uriTemplate", "name", "notifications/resources/list_changed"},
 };
 
-static bool entry_lacks_string(struct protocol *p, struct json_value entry, const char *name)
+static bool entry_lacks_string_member(struct protocol *p, struct json_value entry, const char *name)
 {
     if (name == NULL || json_get(entry, name).type == JSON_STRING)
         return false;
@@ -47,8 +47,8 @@ static breaches check_entries(struct protocol *p, const struct rpc *m, int kind,
     struct json_value one;
     struct json_walk w = json_walk_begin(json_get(m->result, field_name(lists[kind].items)));
     for (int i = 0; i < ID_SET_MAX && json_walk_next(&w, &key, &one); i++) {
-        if (entry_lacks_string(p, one, lists[kind].key) ||
-            entry_lacks_string(p, one, lists[kind].other) ||
+        if (entry_lacks_string_member(p, one, lists[kind].key) ||
+            entry_lacks_string_member(p, one, lists[kind].other) ||
             (lists[kind].items == FIELD_TOOLS && tool_lacks_schema(p, one)))
             r |= RULE(RULE_INVALID_RESULT);
         else if (id_set_add(names, json_get(one, lists[kind].key)))

@@ -28,7 +28,7 @@ void own_write_initialized_message(struct buf *b)
     rpc_out_end(&j);
 }
 
-void own_write_meta(struct buf *b)
+void own_write_request_meta(struct buf *b)
 {
     struct json_out j = json_out_to(b);
     json_out_object(&j, NULL);

@@ -15,7 +15,7 @@
 void own_write_initialize_params(struct buf *b, enum revision revision);
 void own_write_initialized_message(struct buf *b);
 /* Writes the `_meta` of a request of 2026-07-28. */
-void own_write_meta(struct buf *b);
+void own_write_request_meta(struct buf *b);
 /* Writes a request for a page of the tools. meta: `_meta` as JSON, or {NULL, 0}. cursor: JSON, or
  * {NULL, 0} for the first page. */
 void own_write_tools_list(struct buf *b, struct slice id, struct slice meta, struct slice cursor);

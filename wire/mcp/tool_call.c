@@ -110,8 +110,8 @@ void tool_call_add_rule(const struct tool_rule *r, struct buf *b)
     buf_adds(b, head.n < all.n ? "…" : "");
 }
 
-void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const char *fault,
-                       struct slice name, const char *failure, struct buf *why)
+void tool_call_explain_refusal(const struct tool_rule *r, enum tool_verdict v, const char *fault,
+                               struct slice name, const char *failure, struct buf *why)
 {
     struct slice head = text_prefix(name, NAME_SHOWN);
     if (v == TOOL_CALL_AMBIGUOUS) {

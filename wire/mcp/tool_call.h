@@ -26,8 +26,8 @@ enum tool_verdict tool_call_get_verdict(const struct tool_rule *r, const struct 
                                         const char **ret_fault);
 /* Appends the reason why a call is refused. failure: the reason why no list of tools is known; ""
  * if nothing failed. */
-void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const char *fault,
-                       struct slice name, const char *failure, struct buf *why);
+void tool_call_explain_refusal(const struct tool_rule *r, enum tool_verdict v, const char *fault,
+                               struct slice name, const char *failure, struct buf *why);
 /* Returns the finding of a refused call. The answer has the name of the finding in
  * error.data.cause. */
 enum finding tool_call_finding_of_verdict(enum tool_verdict v);

@@ -341,8 +341,8 @@ struct definition {
 };
 
 /* Reads the definition of a tool. Sets `name` to its last member `name`. */
-static int read_definition(struct tool_rule *r, struct json_value tool, struct buf *name,
-                           struct definition *ret)
+static int read_tool_definition(struct tool_rule *r, struct json_value tool, struct buf *name,
+                                struct definition *ret)
 {
     struct slice key;
     struct json_value v;
@@ -422,7 +422,7 @@ static int remove_hidden_tools_from_array(const struct cutting *k, struct json_v
     for (struct json_walk w = json_walk_begin(tools); st == 0 && json_walk_next(&w, &key, &tool);) {
         struct definition d;
         const char *behind = find_comma_after(tool.text);
-        st = read_definition(k->r, tool, name, &d);
+        st = read_tool_definition(k->r, tool, name, &d);
         if (st < 0)
             break;
         k->cut->listed++;

@@ -33,7 +33,7 @@ static bool check_any_of(struct check *c, enum keyword word, const struct json_n
 {
     unsigned yes = 0, maybe = 0, enough = word == KW_ONE_OF ? 2 : 1;
     uint32_t unsure, first_unsure = 0;
-    bool all = word == KW_ANY_OF && schema_scope_is_about_value(c, here);
+    bool all = word == KW_ANY_OF && schema_is_value_of_inner_scope(c, here);
     if (k->value.type != JSON_ARRAY)
         return true;
     for (uint32_t i = k->child; i != 0 && (all || yes < enough); i = schema_next_sibling(c, i)) {
@@ -89,7 +89,7 @@ static bool check_then_and_else_branches(struct check *c, const struct schema_ru
         SAY(c, here, "matches neither the schema of `then` nor that of `else`");
         return false;
     }
-    if (yes < 2 || schema_scope_is_about_value(c, here))
+    if (yes < 2 || schema_is_value_of_inner_scope(c, here))
         schema_mark_keyword_unchecked(c, unsure, here);
     return true;
 }
@@ -128,7 +128,7 @@ static const struct schema_anchor *find_dynamic_anchor(const struct schema *s, u
 /* Finds the target of a dynamic reference. Several of the resources being evaluated may have an
  * anchor with the name in the reference; the anchor of the outermost of these resources is the
  * target. */
-static uint32_t find_dynamic_target(struct check *c, const struct schema_keyword *kw)
+static uint32_t find_dynamic_ref_target(struct check *c, const struct schema_keyword *kw)
 {
     for (int i = 0; i < c->depth && schema_count_steps(c, 4); i++) {
         const struct schema_anchor *a = i > 0 && c->bases[i] == c->bases[i - 1]
@@ -159,7 +159,7 @@ static bool check_keyword(struct check *c, const struct schema_rule *r,
             schema_mark_keyword_unchecked(c, kw->at, here);
             return true;
         }
-        return c->fits(c, kw->group != 0 ? find_dynamic_target(c, kw) : kw->rule - 1, here);
+        return c->fits(c, kw->group != 0 ? find_dynamic_ref_target(c, kw) : kw->rule - 1, here);
     case KW_ALL_OF:
         for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i))
             if (!schema_node_fits_value(c, i, here))

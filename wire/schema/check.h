@@ -134,7 +134,7 @@ bool schema_children_are_valid(struct check *c, const struct schema_rule *r,
                                const struct schema_keyword *kw, const struct place *here);
 
 /* Whether the value is the value of the innermost scope. */
-static inline bool schema_scope_is_about_value(const struct check *c, const struct place *here)
+static inline bool schema_is_value_of_inner_scope(const struct check *c, const struct place *here)
 {
     return c->seen != NULL && c->seen->in.depth > 0 && c->seen->in.at == here->at;
 }
@@ -150,7 +150,7 @@ void evaluated_add_child(struct check *c, uint32_t child);
 static inline void evaluated_add_child_if_in_scope(struct check *c, uint32_t child,
                                                    const struct place *here)
 {
-    if (schema_scope_is_about_value(c, here))
+    if (schema_is_value_of_inner_scope(c, here))
         evaluated_add_child(c, child);
 }
 /* Whether the child was evaluated since the scope began. */

@@ -39,8 +39,8 @@ static uint32_t find_last_member(struct check *c, const struct json_tree *t, uin
 
 /* Whether the object has a member for each of these names; otherwise reports the first one that is
  * missing. */
-static bool value_has_all_names(struct check *c, const struct json_node *names,
-                                const struct place *here)
+static bool object_has_all_members(struct check *c, const struct json_node *names,
+                                   const struct place *here)
 {
     for (uint32_t i = names->child; i != 0; i = schema_next_sibling(c, i)) {
         struct slice name = json_string_raw(schema_get_node(c->s, i)->value);
@@ -175,7 +175,7 @@ static bool check_dependencies(struct check *c, const struct json_node *k, const
         const struct json_node *d = schema_get_node(c->s, i);
         if (find_last_member(c, c->v, here->at, d->key) == 0)
             continue;
-        if (d->value.type == JSON_ARRAY ? !value_has_all_names(c, d, here)
+        if (d->value.type == JSON_ARRAY ? !object_has_all_members(c, d, here)
                                         : !schema_node_fits_value(c, i, here))
             return false;
     }
@@ -245,7 +245,7 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
             evaluated_add_child_if_in_scope(c, m, here);
     }
     if (maybe > 0 &&
-        (n < least || n + maybe > most || (evaluates && schema_scope_is_about_value(c, here))))
+        (n < least || n + maybe > most || (evaluates && schema_is_value_of_inner_scope(c, here))))
         schema_mark_keyword_unchecked(c, last_unsure, here);
     if (n + maybe >= least && n <= most)
         return true;
@@ -303,7 +303,7 @@ static bool check_member_keyword(struct check *c, const struct schema_rule *r,
     bool map = k->value.type == JSON_OBJECT;
     switch ((enum keyword)kw->word) {
     case KW_REQUIRED:
-        return k->value.type != JSON_ARRAY || value_has_all_names(c, k, here);
+        return k->value.type != JSON_ARRAY || object_has_all_members(c, k, here);
     case KW_PROPERTIES:
         return !map || check_properties(c, k, here);
     case KW_PATTERN_PROPERTIES:

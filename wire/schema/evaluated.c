@@ -54,7 +54,7 @@ void evaluated_add_child(struct check *c, uint32_t child)
 void schema_mark_keyword_unchecked(struct check *c, uint32_t keyword, const struct place *here)
 {
     c->unsure = keyword;
-    if (schema_scope_is_about_value(c, here))
+    if (schema_is_value_of_inner_scope(c, here))
         c->seen->in.blind = true;
 }
 

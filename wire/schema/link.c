@@ -100,7 +100,7 @@ static bool schema_names_add(struct schema_name_list *l, struct schema_name name
 
 /* Sets the base of each node, and the address of each base. A parent comes before its children in
  * the tree. */
-static int set_base_addresses(struct schema_names *n)
+static int set_base_uri_of_nodes(struct schema_names *n)
 {
     for (uint32_t at = 0; at < n->tree->n; at++) {
         uint32_t above = at > 0 ? n->base[schema_get_node_at_index(n, at)->up] : 0;
@@ -245,7 +245,7 @@ static int schema_names_open(struct schema_names *n, struct schema *s)
     n->address = calloc(tree->n, sizeof *n->address);
     int st = n->base == NULL || n->address == NULL || !reserve_room_for_names(n) ? MI_ENOMEM : 0;
     if (st == 0)
-        st = set_base_addresses(n);
+        st = set_base_uri_of_nodes(n);
     for (uint32_t at = 0; st == 0 && at < tree->n; at++)
         if (!add_members(n, at) || !add_anchor(n, at))
             st = MI_ENOMEM;
@@ -374,7 +374,7 @@ static int make_dynamic_anchor_table(struct linking *l)
 }
 
 /* Returns the group of the dynamic anchors with this name, of which there is at least one. */
-static uint32_t find_anchor_group_by_name(const struct linking *l, struct slice name)
+static uint32_t find_dynamic_anchor_group(const struct linking *l, struct slice name)
 {
     size_t low = 0, high = l->s->anchors;
     struct named_anchor want = {name, 0, 0};
@@ -401,7 +401,7 @@ static int link_dynamic_reference(struct linking *l, size_t i, struct slice ref,
         return 0;
     int st = make_dynamic_anchor_table(l);
     if (st == 0)
-        s->keyword[i].group = find_anchor_group_by_name(l, name);
+        s->keyword[i].group = find_dynamic_anchor_group(l, name);
     return st;
 }
 

@@ -306,7 +306,7 @@ static int search_with_index(struct finder *f, const struct session_row *row, si
 
 /* Searches the sessions of one index file. If the index cannot be used, reads all messages of these
  * sessions instead. */
-static void finder_search_group(struct finder *f)
+static void finder_search_sessions_of_file(struct finder *f)
 {
     const struct session_row *row = f->row;
     size_t n = f->rows_n;
@@ -335,7 +335,7 @@ static bool finder_on_session(void *ctx, const struct query_session *x)
     struct finder *f = ctx;
     if (f->rows_n > 0 && search_get_file_of_session(f->index, f->row[0].id.id) !=
                              search_get_file_of_session(f->index, x->id)) {
-        finder_search_group(f);
+        finder_search_sessions_of_file(f);
         f->rows_n = 0;
         buf_clear(&f->names);
     }
@@ -360,7 +360,7 @@ static void finder_search_all(struct finder *f)
     if (f->status == 0)
         finder_set_status(f, query_sessions(f->q, 0, finder_on_session, f));
     if (finder_should_continue(f))
-        finder_search_group(f);
+        finder_search_sessions_of_file(f);
     if (f->shown_us != 0)
         fprintf(stderr, "\r\033[K");
 }

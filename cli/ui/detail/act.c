@@ -81,8 +81,8 @@ static size_t find_match_in_view(const struct detail *d, const struct view *v, s
 }
 
 /* Returns the first match at or after `at` or, backwards, the last match before `at`. */
-static size_t find_needle_in_part(const struct detail *d, const struct part *p, size_t at,
-                                  bool forward)
+static size_t find_needle_in_detail_part(const struct detail *d, const struct part *p, size_t at,
+                                         bool forward)
 {
     if (!p->has_view) {
         size_t n = p->rows.n, i = forward ? at : size_min(at, n) - 1;
@@ -148,7 +148,7 @@ static int unfold_string_of_hit(struct detail *d, struct view *v, size_t at, siz
 
 /* Unfolds the part and the values that hide the match, and stores the position of the match in d.
  * Sets *ret to the line and column of the match. */
-static int detail_show_hit(struct detail *d, size_t part, size_t at, struct detail_hit *ret)
+static int detail_unfold_to_match(struct detail *d, size_t part, size_t at, struct detail_hit *ret)
 {
     struct part *p = &d->part[part];
     p->folded = false;
@@ -225,9 +225,9 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
     /* The loop searches the first part twice: at first only the text on one side of `at`, in its
      * last round the whole part. */
     for (size_t tried = 0; tried <= d->n; tried++) {
-        size_t found = find_needle_in_part(d, &d->part[part], at, forward);
+        size_t found = find_needle_in_detail_part(d, &d->part[part], at, forward);
         if (found != FIND_NONE)
-            return detail_show_hit(d, part, found, ret);
+            return detail_unfold_to_match(d, part, found, ret);
         if (forward ? part + 1 == d->n : part == 0)
             ret->wrapped = true;
         part = forward ? (part + 1) % d->n : (part + d->n - 1) % d->n;
@@ -253,7 +253,7 @@ static int copy_text_of_detail_part(const struct detail *d, const struct part *p
 
 /* Copies all lines of a part without a view. For PART_HEAD and PART_ABOUT, copies the first
  * message, which is the request if a call is shown. */
-static int copy_part_rows(const struct detail *d, const struct part *p, struct buf *b)
+static int copy_lines_of_detail_part(const struct detail *d, const struct part *p, struct buf *b)
 {
     bool head = p->kind == PART_HEAD || p->kind == PART_ABOUT;
     if (head && d->s.messages_n > 0)
@@ -292,7 +292,7 @@ int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf
         return copy_part_value(d, &s, what, b);
     if (what == DETAIL_COPY_VALUE && s.title && s.part->kind != PART_MESSAGE &&
         s.part->kind != PART_POST_MORTEM)
-        return copy_part_rows(d, s.part, b);
+        return copy_lines_of_detail_part(d, s.part, b);
     if (what == DETAIL_COPY_BODY || (what == DETAIL_COPY_VALUE && s.title))
         return copy_text_of_detail_part(d, s.part, b);
     if (s.part->has_view && !s.title)

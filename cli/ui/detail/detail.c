@@ -75,7 +75,7 @@ static void add_message_part(struct detail *d, size_t message)
     }
     p->has_view = true;
     view_open(&p->view, body_is_json(m) ? VIEW_JSON : VIEW_TEXT, m->body);
-    view_fold_to_overview(&p->view);
+    view_fold_for_first_display(&p->view);
     if (m->kind == KIND_RESULT && m->body.n <= 4 * DETAIL_TEXT_MAX)
         unfold_result_texts(&p->view);
 }
@@ -135,13 +135,13 @@ static bool part_has_head_rows(const struct part *p)
 }
 
 /* Adds the parts in the order in which they are shown. */
-static void detail_add_parts(struct detail *d)
+static void detail_add_all_parts(struct detail *d)
 {
     const struct detail_subject *s = &d->s;
     bool found = false;
     detail_add_part(d, PART_HEAD);
     if (s->is_call) {
-        values_add_parts(d);
+        values_add_parts_of_call(d);
         for (size_t i = 0; i < s->messages_n; i++)
             found |= s->message[i].finding.n > 0;
         if (found)
@@ -172,7 +172,7 @@ int detail_open(struct detail **ret, const struct detail_subject *subject)
     d->s = *subject;
     d->part = part;
     d->cap = max;
-    detail_add_parts(d);
+    detail_add_all_parts(d);
     int st = detail_add_notes(d);
     for (size_t i = 0; i < d->n; i++) {
         if (part_has_head_rows(&part[i]))

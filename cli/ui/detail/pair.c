@@ -256,7 +256,7 @@ static int pair_parse_value(struct aligning *a, int side, struct slice text)
 }
 
 /* Adds the rows of a section. Returns MI_EFULL if a limit is exceeded. */
-static int pair_add_values(struct pair *p, const struct slice text[2])
+static int pair_add_rows_of_values(struct pair *p, const struct slice text[2])
 {
     struct aligning a = {.p = p};
     for (int side = 0; side < 2 && a.st == 0; side++)
@@ -292,7 +292,7 @@ static int pair_add_section_rows(struct pair *p, const char *title, const struct
         return MI_EFULL;
     int st = pair_append_row(p, PAIR_TITLE);
     if (st == 0)
-        st = text != NULL ? pair_add_values(p, text) : MI_EFULL;
+        st = text != NULL ? pair_add_rows_of_values(p, text) : MI_EFULL;
     if (st == MI_EFULL) {
         p->n = before;
         st = pair_append_row(p, PAIR_TITLE);
@@ -313,13 +313,14 @@ static int pair_add_section_rows(struct pair *p, const char *title, const struct
     return st;
 }
 
-int pair_add_two_values(struct pair *p, const char *title, struct slice left, struct slice right)
+int pair_add_section_of_values(struct pair *p, const char *title, struct slice left,
+                               struct slice right)
 {
     return pair_add_section_rows(p, title, (struct slice[]){left, right},
                                  (size_t[]){left.n, right.n});
 }
 
-int pair_add_sizes(struct pair *p, const char *title, const size_t size[2])
+int pair_add_section_of_sizes(struct pair *p, const char *title, const size_t size[2])
 {
     return pair_add_section_rows(p, title, NULL, size);
 }

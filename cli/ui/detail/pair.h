@@ -3,8 +3,8 @@
  * Rules     members with the same name, and elements with the same index, stand beside each
  *           other. A member or element that only one side has stands alone. The order of
  *           members, white space, and the spelling of strings and numbers make no difference.
- * Sections  each pair_add_two_values() adds a section, such as the params or the results. A section
- *           begins with a title.
+ * Sections  each pair_add_section_of_values() adds a section, such as the params or the results. A
+ *           section begins with a title.
  * Limits    a value has at most PAIR_TEXT_MAX bytes; the limits of wire/json/tree.h also apply. A
  *           pair has at most PAIR_ROWS_MAX rows. If a limit is exceeded, the two values are not
  *           compared, and their section says so. So a section takes at most about 10 ms and 10 MB.
@@ -29,10 +29,10 @@ void pair_close(struct pair *p); /* p may be NULL */
 /* Adds a section. A value is JSON text, or {NULL, 0} if it is missing. `title` must be static.
  * Returns 0; MI_EINVAL: invalid JSON; MI_EFULL: there are PAIR_SECTIONS_MAX sections already;
  * MI_ENOMEM. */
-MI_MUST int pair_add_two_values(struct pair *p, const char *title, struct slice left,
-                                struct slice right);
+MI_MUST int pair_add_section_of_values(struct pair *p, const char *title, struct slice left,
+                                       struct slice right);
 /* Adds a section whose values are not compared, because only their sizes are known. */
-MI_MUST int pair_add_sizes(struct pair *p, const char *title, const size_t size[2]);
+MI_MUST int pair_add_section_of_sizes(struct pair *p, const char *title, const size_t size[2]);
 /* Shows all lines if `all` is true. Otherwise (the default), shows only the differences, with
  * PAIR_CONTEXT lines before and after each difference. Row numbers change. Returns 0 or
  * MI_ENOMEM. */

@@ -106,7 +106,7 @@ void head_make_rows(const struct detail *d, struct part *p);
 void head_draw_part_title(const struct detail *d, const struct part *p, struct cells *c);
 
 /* values.c: adds parts for the values of a call. */
-void values_add_parts(struct detail *d);
+void values_add_parts_of_call(struct detail *d);
 /* If byte `at` of the message is in a value that has its own part, returns the end of that value
  * or, if `forward` is false, the beginning of that value. If the byte is in no such value, returns
  * SIZE_MAX. */

@@ -65,7 +65,7 @@ static void add_found_value_part(struct detail *d, size_t message, const struct 
         snprintf(p->title, sizeof p->title, "%s", title);
     struct slice s = text ? buf_slice(&p->text) : v.text;
     view_open(&p->view, !text || (!cut && view_is_json(s)) ? VIEW_JSON : VIEW_TEXT, s);
-    view_fold_to_overview(&p->view);
+    view_fold_for_first_display(&p->view);
 }
 
 static void add_value_part(struct detail *d, size_t message, struct json_value v,
@@ -159,7 +159,7 @@ static void add_long_answer_parts(struct detail *d, size_t message)
 
 /* ---- the parts ---- */
 
-static void add_answer_parts(struct detail *d, size_t message, const struct rpc *m)
+static void add_detail_parts_of_answer(struct detail *d, size_t message, const struct rpc *m)
 {
     char title[PART_TITLE] = "error";
     if (message_is_long(d, message)) {
@@ -199,7 +199,7 @@ static void add_request_parts(struct detail *d)
     }
 }
 
-void values_add_parts(struct detail *d)
+void values_add_parts_of_call(struct detail *d)
 {
     struct rpc answer;
     size_t at = 1;
@@ -211,10 +211,10 @@ void values_add_parts(struct detail *d)
                                                       : answer.error.type == JSON_OBJECT ||
                                                             answer.is_error.type == JSON_TRUE);
     if (failed)
-        add_answer_parts(d, at, &answer);
+        add_detail_parts_of_answer(d, at, &answer);
     add_request_parts(d);
     if (answered && !failed)
-        add_answer_parts(d, at, &answer);
+        add_detail_parts_of_answer(d, at, &answer);
 }
 
 size_t values_find_end_of_value(const struct detail *d, size_t message, size_t at, bool forward)

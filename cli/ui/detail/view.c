@@ -111,7 +111,7 @@ static struct view_place find_remembered_line(const struct view *v, size_t line)
 
 /* If p is at an unfolded string, moves p to line number `line` of the view. If that line is below
  * the string, moves p to the last line of the string. */
-static void view_move_within_string(struct view *v, struct view_place *p, size_t line)
+static void view_move_to_line_of_string(struct view *v, struct view_place *p, size_t line)
 {
     struct view_place ignored;
     struct inner *in;
@@ -138,7 +138,7 @@ bool view_find_line_by_number(struct view *v, size_t line, struct view_place *re
     struct view_place p = find_remembered_line(v, line);
     for (;;) {
         if (p.line < line)
-            view_move_within_string(v, &p, line);
+            view_move_to_line_of_string(v, &p, line);
         if (p.line >= line)
             break;
         if (!view_step_to_next_line(v, &p))

@@ -127,7 +127,7 @@ bool view_find_enclosing_value(struct view *v, const struct view_target *t,
  * if `t` is a string that is not valid. */
 MI_MUST int view_toggle_fold(struct view *v, const struct view_target *t, size_t room);
 /* Folds JSON for its first display: short JSON is not folded; other JSON is folded to few lines. */
-void view_fold_to_overview(struct view *v);
+void view_fold_for_first_display(struct view *v);
 void view_fold_from_depth(struct view *v, size_t depth);
 /* returns the size of all unfolded strings in bytes */
 size_t view_count_unfolded_bytes(const struct view *v);

@@ -43,7 +43,7 @@ void view_fold_from_depth(struct view *v, size_t depth)
     view_forget_lines(v, 0);
 }
 
-void view_fold_to_overview(struct view *v)
+void view_fold_for_first_display(struct view *v)
 {
     static const size_t depths[] = {SIZE_MAX, 4, 3};
     struct view_place ignored;
@@ -70,7 +70,7 @@ static int open_inner_view(const struct view *v, size_t at, size_t end, struct v
     view_open(ret, view_is_json(s) ? VIEW_JSON : VIEW_TEXT, s);
     ret->own = text;
     ret->nested = v->nested + 1;
-    view_fold_to_overview(ret);
+    view_fold_for_first_display(ret);
     return 0;
 }
 

@@ -36,7 +36,7 @@ static struct view_level *get_innermost_level(struct view_path *p)
 
 /* Enters the member or element that begins at offset i: sets its index and key in the path. Returns
  * the offset of its value. */
-static size_t path_enter_value(const struct view *v, struct view_path *p, size_t i)
+static size_t path_enter_member_or_element(const struct view *v, struct view_path *p, size_t i)
 {
     struct slice s = v->text;
     size_t value = token_value_of_member(s, i);
@@ -65,7 +65,7 @@ void view_find_path_at_offset(const struct view *v, size_t at, struct view_path 
         }
         if (i > at)
             break;
-        i = path_enter_value(v, ret, i);
+        i = path_enter_member_or_element(v, ret, i);
         if (i >= at)
             break;
         size_t end = token_opens_container(s.p[i]) ? i + 1 : token_find_end(s, i);

@@ -6,7 +6,7 @@
 
 /* Returns the line that contains the byte at offset `at`, before its notes and the lines of its
  * unfolded string. */
-static struct view_place view_find_place_at_offset(struct view *v, size_t at)
+static struct view_place view_find_line_at_offset(struct view *v, size_t at)
 {
     struct view_place p = {0};
     for (size_t i = v->marks_n; i > 0 && p.at == 0; i--)
@@ -36,7 +36,7 @@ static size_t view_count_columns_between(const struct view *v, size_t from, size
 
 void view_find_line_and_column(struct view *v, size_t at, size_t *ret_line, size_t *ret_column)
 {
-    struct view_place p = view_find_place_at_offset(v, at);
+    struct view_place p = view_find_line_at_offset(v, at);
     *ret_line = p.line;
     if (v->kind == VIEW_TEXT) {
         *ret_column = view_count_columns_between(v, p.at, at);

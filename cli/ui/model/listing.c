@@ -176,7 +176,7 @@ static int listing_count_ended_call(struct listing *l, const struct query_call *
 
 /* Returns whether one of the call's requests, or the notification that ended its task, matches the
  * filter. Removes the requests and the notification that match from the table of matches. */
-static bool listing_remove_matches(struct listing *l, const struct query_call *c)
+static bool listing_take_matches_of_call(struct listing *l, const struct query_call *c)
 {
     struct listing_request match;
     bool by_request = listing_remove_request(&l->matched, c->request_seq, &match);
@@ -190,7 +190,7 @@ int listing_add_call(struct listing *l, const struct query_call *c, enum listing
     int st = open.counted ? figures_count_request(&l->figures, c->method, c->target) : 0;
     l->figures.others += !open.counted;
     l->figures.others_failed += !open.counted && call_status_failed(c->status);
-    bool matches = listing_remove_matches(l, c) || l->every;
+    bool matches = listing_take_matches_of_call(l, c) || l->every;
     if (st == 0 && c->status == CALL_OPEN)
         st = listing_add_or_update_request(&l->open, &open);
     else if (st == 0 && open.counted)
@@ -216,7 +216,7 @@ int listing_update_call(struct listing *l, const struct query_call *c)
     /* the call is older than the messages that were added, and will be read later */
     if (c->request_seq < l->first)
         return 0;
-    bool matches = listing_remove_matches(l, c);
+    bool matches = listing_take_matches_of_call(l, c);
     if (c->status == CALL_OPEN)
         return matches && l->mode == LISTING_CALLS && listing_find_row(l, row.seq) == NULL
                    ? listing_insert_row(l, &row)

@@ -79,7 +79,7 @@ struct shown {
 
 /* Sets *ret to how the first character of s is shown. Returns how many bytes of s the character
  * has. */
-static size_t cells_choose_form_of_char(struct slice s, bool ascii, struct shown *ret)
+static size_t cells_choose_display_of_char(struct slice s, bool ascii, struct shown *ret)
 {
     size_t len = text_utf8_len(s.p, s.n);
     uint32_t code = len > 0 ? text_utf8_code(s.p, len) : 0;
@@ -185,11 +185,11 @@ static size_t cells_add_special_character(struct cells *c, enum cells_style styl
         cells_add_blanks(c, CELLS_TAB - (c->column - c->origin) % CELLS_TAB);
         return 1;
     }
-    size_t len = cells_choose_form_of_char(text, c->ascii, &s);
+    size_t len = cells_choose_display_of_char(text, c->ascii, &s);
     if (!s.escape && s.columns == 0) {
         if (cells_add_combining_character(c, &s))
             return len;
-        (void)cells_choose_form_of_char(text, true, &s);
+        (void)cells_choose_display_of_char(text, true, &s);
     }
     if (s.escape) {
         cells_add_plain_chars(c, CELLS_ESCAPE, s.text);
@@ -207,7 +207,7 @@ static bool text_joins_last_character(const struct cells *c, struct slice text)
     struct shown s;
     if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX || cells_char_is_plain(*text.p))
         return false;
-    (void)cells_choose_form_of_char(text, c->ascii, &s);
+    (void)cells_choose_display_of_char(text, c->ascii, &s);
     return !s.escape && s.columns == 0;
 }
 

@@ -138,7 +138,7 @@ static size_t find_path_level_of_server(struct mcpfile_scan *s, size_t below)
     return NO_LEVEL;
 }
 
-static int find_role_of_level_key(struct mcpfile_scan *s, size_t level)
+static int find_role_of_key_at_level(struct mcpfile_scan *s, size_t level)
 {
     for (size_t i = 0; i < MI_COUNT(members); i++)
         if ((members[i].formats >> s->f->format & 1) != 0 &&
@@ -156,7 +156,7 @@ bool mcpfile_path_is_args(struct mcpfile_scan *s)
 {
     if (find_path_level_of_server(s, 1) == NO_LEVEL)
         return false;
-    int role = find_role_of_level_key(s, s->depth - 1);
+    int role = find_role_of_key_at_level(s, s->depth - 1);
     return role == ROLE_ARGS || role == ROLE_COMMAND;
 }
 
@@ -391,7 +391,7 @@ void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
     record_limit_of_all_servers(s, v);
     s->has_list |= s->depth == 1 && level_key_equals(s, 0, "mcpServers");
     size_t level = find_path_level_of_server(s, 2);
-    int role = level != NO_LEVEL ? find_role_of_level_key(s, level + 1) : ROLE_NONE;
+    int role = level != NO_LEVEL ? find_role_of_key_at_level(s, level + 1) : ROLE_NONE;
     if (role == ROLE_HEADERS && s->f->format == MCPFILE_TOML && v->on_line) {
         /* The headers are a TOML table ([mcp_servers.headers] after [[mcp_servers]]) or lines
          * `headers.NAME =`. Headers on several lines cannot be replaced by one member. */
@@ -407,7 +407,7 @@ void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
         s->limit[find_limit_of_timeout_key(s)] = v->token;
     }
     level = find_path_level_of_server(s, 1);
-    role = level != NO_LEVEL ? find_role_of_level_key(s, s->depth - 1) : ROLE_NONE;
+    role = level != NO_LEVEL ? find_role_of_key_at_level(s, s->depth - 1) : ROLE_NONE;
     /* The table `mcp.servers.command` is a server with the name `command`, not a command. */
     bool is_server = v->type == MCPFILE_TABLE && level_key_equals(s, 0, "mcp") &&
                      level_key_equals(s, 1, "servers") && level == 1;

@@ -129,7 +129,7 @@ static void leave_starting_server(struct journal_unit *j, pid_t server)
 {
     struct running r = {0};
     journal_unit_open(j, NULL);
-    put_running(j);
+    put_running_processes(j);
     describe_running_server(&r, server, server);
     assert_true(r.server_start > 0);
     running_share_server(&r, j->ring.shared);

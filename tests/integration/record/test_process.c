@@ -233,7 +233,7 @@ static void test_process_of_a_killed_proxy_kills_the_server_and_closes_the_sessi
     struct fixture *f = *state;
     int status;
     pid_t server = start_server(f);
-    put_running(&f->j);
+    put_running_processes(&f->j);
     start(f);
     UNTIL(heard(f, 'o'));
     put_message(&f->j, "{\"a\":1}");

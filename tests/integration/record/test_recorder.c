@@ -172,7 +172,7 @@ static void test_recorder_rows_and_metadata_are_in_the_vault(void **state)
     for (int i = 0; i < 100; i++)
         assert_int_equal(add_and_publish(f, 100), RECORDER_PUBLISHED);
     journal_append_event(recorder_get_journal(f->r), "spawn", "{\"pid\":1}");
-    journal_append_update(recorder_get_journal(f->r),
+    journal_append_session_update(recorder_get_journal(f->r),
                           &(struct session_update){.end_reason = slice_of("done"),
                                                    .client_name = slice_of("c"),
                                                    .ended_at_us = 1});
@@ -356,7 +356,7 @@ static void record_tools(struct fixture *f, char *ret_uid)
                                           .body = slice_of(tools),
                                           .size = sizeof tools - 1,
                                           .request_seq = asked});
-    journal_append_update(
+    journal_append_session_update(
         j, &(struct session_update){.end_reason = slice_of("done"), .ended_at_us = 1});
     close_it(f);
 }

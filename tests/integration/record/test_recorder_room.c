@@ -388,7 +388,7 @@ static void test_recorder_entries_arrive_in_order(void **state)
     for (int i = 0; i < 1000; i++)
         assert_int_equal(add_and_publish(f, 100), RECORDER_PUBLISHED);
     journal_append_event(recorder_get_journal(f->r), "spawn", "{}");
-    journal_append_update(recorder_get_journal(f->r),
+    journal_append_session_update(recorder_get_journal(f->r),
                           &(struct session_update){.end_reason = slice_of("done")});
     close_it(f);
     assert_int_equal(check_order(f), 0);
@@ -461,7 +461,7 @@ static void test_recorder_pass_keeps_metadata_while_messages_are_lost(void **sta
     struct running running = {.pid = 1};
     recorder_record_processes(f->r, &running);
     add(f, 10);
-    journal_append_update(recorder_get_journal(f->r),
+    journal_append_session_update(recorder_get_journal(f->r),
                           &(struct session_update){.end_reason = slice_of("done")});
     assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
     orders->stores = true;
@@ -634,7 +634,7 @@ static void test_recorder_process_that_exits_is_replaced(void **state)
     pid_t first = recorder_pid(f->r);
     struct running running = {.pid = 1};
     recorder_record_processes(f->r, &running);
-    journal_append_update(recorder_get_journal(f->r),
+    journal_append_session_update(recorder_get_journal(f->r),
                           &(struct session_update){.client_name = slice_of("client")});
     orders->stores = false;
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);

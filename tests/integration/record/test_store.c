@@ -117,7 +117,7 @@ static void write_session(struct journal_unit *j, bool ends)
     struct entry e = {
         .kind = ENTRY_UPDATE,
         .update = {.client_name = slice_of("client"), .server_name = slice_of("server \xff")}};
-    put_running(j);
+    put_running_processes(j);
     put_event(j, "spawn", "{\"pid\":1}");
     put(j, &e);
     for (int i = 0; i < 12; i++) {

@@ -283,11 +283,11 @@ static void test_query_session_is_found_by_the_name_of_its_server(void **state)
     assert_int_equal(find(q, "BBBB"), 6); /* before a UID */
     assert_int_equal(find(q, "bbbb"), 4);
     assert_int_equal(find(q, "file"), MI_ENOENT);
-    assert_int_equal(query_ref_is_server_name(q, "git", &named), 0);
+    assert_int_equal(query_reference_is_server_name(q, "git", &named), 0);
     assert_true(named);
     for (size_t i = 0; i < 4; i++) {
         static const char *const others[] = {"last", "2", "AA", "gi"};
-        assert_int_equal(query_ref_is_server_name(q, others[i], &named), 0);
+        assert_int_equal(query_reference_is_server_name(q, others[i], &named), 0);
         assert_false(named);
     }
     query_close(q);

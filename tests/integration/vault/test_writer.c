@@ -436,7 +436,7 @@ static void test_writer_row_outside_a_transaction_is_committed(void **state)
     open_store(f, false);
     int64_t id = add_session(f);
     struct row r = a_row(1, "{}");
-    writer_set_lock_wait(f->s, 0);
+    writer_set_lock_timeout(f->s, 0);
     assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT seq, body FROM messages"), "1|{}");
 }
@@ -758,7 +758,7 @@ static void test_writer_waits_for_a_held_lock_for_the_given_time(void **state)
         assert_false(writer_is_full(f->s));
         assert_true(took >= waits[i]);
         assert_true(took < waits[i] + 2000000); /* generous, because the machine may be busy */
-        writer_set_lock_wait(f->s,
+        writer_set_lock_timeout(f->s,
                              waits[i]); /* a row outside a transaction waits in the same way */
         start = clock_mono_us();
         assert_int_equal(writer_add_row(f->s, id, UID, &r), MI_ESTORE);

@@ -91,9 +91,9 @@ static void test_chunk_large_one_is_kept_for_the_next(void **state)
     assert_int_equal(next->cap, 3 * CHUNK_LARGE);
     assert_int_equal(next->refs, 1);
     assert_memory_equal(next->data, "12345678", 8);
-    assert_false(chunk_has_spare()); /* it is in use */
+    assert_false(chunk_has_spare_chunk()); /* it is in use */
     chunk_release(next);
-    assert_true(chunk_has_spare());
+    assert_true(chunk_has_spare_chunk());
     struct chunk *few = chunk_new((size_t)64 << 10); /* not for so few bytes */
     assert_non_null(few);
     assert_ptr_not_equal(few, large);
@@ -103,7 +103,7 @@ static void test_chunk_large_one_is_kept_for_the_next(void **state)
     assert_int_equal(next->refs, 1);
     chunk_release(next);
     chunk_free_spare_memory();
-    assert_false(chunk_has_spare());
+    assert_false(chunk_has_spare_chunk());
     chunk_free_spare_memory();
 }
 
@@ -122,10 +122,10 @@ static void test_chunk_kept_one_is_not_used_for_a_small_part_of_it(void **state)
         chunk_free_spare_memory();
         struct chunk *large = chunk_new(rows[i].kept << 10);
         chunk_release(large);
-        assert_true(chunk_has_spare());
+        assert_true(chunk_has_spare_chunk());
         struct chunk *c = chunk_new(rows[i].wanted << 10);
         assert_int_equal(c->cap > rows[i].wanted << 10, rows[i].used);
-        assert_int_equal(chunk_has_spare(), !rows[i].used);
+        assert_int_equal(chunk_has_spare_chunk(), !rows[i].used);
         chunk_release(c);
     }
     chunk_free_spare_memory();

@@ -169,7 +169,7 @@ static void make(struct made *m, size_t n, size_t redacted, bool rotated)
                                .end = slice_of("client-closed"),
                                .digest = m->end,
                                .records = (int64_t)n,
-                               .root = places_root_digest(&p)});
+                               .root = places_compute_root_digest(&p)});
     if (redacted > 0) {
         struct digest now = commit_place(redacted, &m->salt[redacted]);
         m->second = digest_of_text(slice_of("middle"));

@@ -180,7 +180,7 @@ static void test_places_are_groups_in_a_tree(void **state)
         for (size_t at = 0; at < sizes[i]; at += PLACES_GROUP)
             groups[n++] = tree_leaf_digest((struct slice){
                 (const char *)&commitments[at], DIGEST_N * size_min(PLACES_GROUP, sizes[i] - at)});
-        struct digest want = root_by_definition(groups, n), got = places_root_digest(&p);
+        struct digest want = root_by_definition(groups, n), got = places_compute_root_digest(&p);
         if (!digest_eq(&got, &want))
             fail_msg("the root over %zu records", sizes[i]);
         assert_int_equal(p.groups.n, sizes[i] / PLACES_GROUP);

@@ -30,9 +30,9 @@ static void test_stall_is_time_beyond_the_next_timer(void **state)
         stall_open(&s, 10000 * MS);
         stall_set_expected_wait(&s, turns[i].wait_ms < 0 ? -1 : turns[i].wait_ms * MS);
         int64_t end_us = 10000 * MS + turns[i].turn_ms * MS;
-        assert_int_equal(stall_measure_late_wake(&s, end_us), turns[i].stalled_ms * MS);
+        assert_int_equal(stall_measure_turn_delay(&s, end_us), turns[i].stalled_ms * MS);
         stall_set_expected_wait(&s, 50 * MS);
-        assert_int_equal(stall_measure_late_wake(&s, end_us + 50 * MS), 0); /* reported once */
+        assert_int_equal(stall_measure_turn_delay(&s, end_us + 50 * MS), 0); /* reported once */
     }
 }
 
@@ -41,7 +41,7 @@ static void test_stall_before_any_timer_is_none(void **state)
     (void)state;
     struct stall s;
     stall_open(&s, 0);
-    assert_int_equal(stall_measure_late_wake(&s, 60000 * MS), 0);
+    assert_int_equal(stall_measure_turn_delay(&s, 60000 * MS), 0);
 }
 
 int main(void)

@@ -578,12 +578,12 @@ static void test_redact_private_key_is_hidden_line_by_line(void **state)
 static void test_redact_head_of_a_text_splits_no_mark(void **state)
 {
     (void)state;
-    assert_int_equal(redact_get_text_head_len(slice_of("abcdef"), 3), 3);
-    assert_int_equal(redact_get_text_head_len(slice_of("é€x"), 2), 5);
-    assert_int_equal(redact_get_text_head_len(slice_of("ab[redacted:token]cd"), 3), 18);
-    assert_int_equal(redact_get_text_head_len(slice_of("ab[redacted:token"), 3), 3);
-    assert_int_equal(redact_get_text_head_len(slice_of("ab"), 50), 2);
-    assert_int_equal(redact_get_text_head_len(slice_of(""), 50), 0);
+    assert_int_equal(redact_get_len_of_first_chars(slice_of("abcdef"), 3), 3);
+    assert_int_equal(redact_get_len_of_first_chars(slice_of("é€x"), 2), 5);
+    assert_int_equal(redact_get_len_of_first_chars(slice_of("ab[redacted:token]cd"), 3), 18);
+    assert_int_equal(redact_get_len_of_first_chars(slice_of("ab[redacted:token"), 3), 3);
+    assert_int_equal(redact_get_len_of_first_chars(slice_of("ab"), 50), 2);
+    assert_int_equal(redact_get_len_of_first_chars(slice_of(""), 50), 0);
 }
 
 static void test_redact_new_marks_are_counted_by_rule(void **state)

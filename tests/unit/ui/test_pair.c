@@ -34,7 +34,7 @@ static void test_pair_aligns_members_and_elements(void **state)
     (void)state;
     struct pair *p;
     assert_int_equal(pair_open(&p), 0);
-    assert_int_equal(pair_add_two_values(p, "params", slice_of("{\"a\":1,\"b\":\"x\",\"e\":{}}"),
+    assert_int_equal(pair_add_section_of_values(p, "params", slice_of("{\"a\":1,\"b\":\"x\",\"e\":{}}"),
                                          slice_of("{ \"b\":\"\\u0078\", \"e\":{},\"a\":1.0 }")),
                      0);
     assert_int_equal(pair_count_differences(p), 0);
@@ -50,7 +50,7 @@ static void test_pair_aligns_members_and_elements(void **state)
     assert_int_equal(pair_open(&p), 0);
     assert_int_equal(pair_choose_shown_rows(p, true), 0);
     assert_int_equal(
-        pair_add_two_values(
+        pair_add_section_of_values(
             p, "r", slice_of("{\"a\":1,\"gone\":[1],\"c\":{\"k\":true},\"t\":[1,2,3],\"m\":[7]}"),
             slice_of("{\"a\":2,\"c\":{\"k\":true,\"new\":{}},\"t\":[1,4],\"m\":\"x\"}")),
         0);
@@ -99,9 +99,9 @@ static void test_pair_hides_equal_lines(void **state)
     buf_adds(&a, "]");
     buf_adds(&b, "]");
     assert_int_equal(pair_open(&p), 0);
-    assert_int_equal(pair_add_two_values(p, "one", buf_slice(&a), buf_slice(&b)), 0);
-    assert_int_equal(pair_add_two_values(p, "same", buf_slice(&a), buf_slice(&a)), 0);
-    assert_int_equal(pair_add_two_values(p, "left", slice_of("3"), (struct slice){0}), 0);
+    assert_int_equal(pair_add_section_of_values(p, "one", buf_slice(&a), buf_slice(&b)), 0);
+    assert_int_equal(pair_add_section_of_values(p, "same", buf_slice(&a), buf_slice(&a)), 0);
+    assert_int_equal(pair_add_section_of_values(p, "left", slice_of("3"), (struct slice){0}), 0);
     expect(p, "one |one\n"
               "  ... 13 equal lines |  ... 13 equal lines\n"
               "      12, |      12,\n"
@@ -165,11 +165,11 @@ static void test_pair_shows_each_line_once(void **state)
         make(&r, &b, 0);
         assert_int_equal(pair_open(&p), 0);
         assert_int_equal(pair_choose_shown_rows(p, true), 0);
-        assert_int_equal(pair_add_two_values(p, "x", buf_slice(&a), buf_slice(&b)), 0);
+        assert_int_equal(pair_add_section_of_values(p, "x", buf_slice(&a), buf_slice(&b)), 0);
         assert_int_equal(pair_open(&alone), 0);
         assert_int_equal(pair_choose_shown_rows(alone, true), 0);
-        assert_int_equal(pair_add_two_values(alone, "x", buf_slice(&a), (struct slice){0}), 0);
-        assert_int_equal(pair_add_two_values(alone, "y", (struct slice){0}, buf_slice(&b)), 0);
+        assert_int_equal(pair_add_section_of_values(alone, "x", buf_slice(&a), (struct slice){0}), 0);
+        assert_int_equal(pair_add_section_of_values(alone, "y", (struct slice){0}, buf_slice(&b)), 0);
         assert_int_equal(lines_of(p, PAIR_LEFT), lines_of(alone, PAIR_LEFT));
         assert_int_equal(lines_of(p, PAIR_RIGHT), lines_of(alone, PAIR_RIGHT));
         pair_close(p);
@@ -193,10 +193,10 @@ static void test_pair_too_large_values_show_their_sizes(void **state)
         buf_addc(&b, 'x');
     buf_adds(&b, "\"");
     assert_int_equal(pair_open(&p), 0);
-    assert_int_equal(pair_add_two_values(p, "values", buf_slice(&a), slice_of("1")), 0);
-    assert_int_equal(pair_add_two_values(p, "bytes", slice_of("1"), buf_slice(&b)), 0);
-    assert_int_equal(pair_add_sizes(p, "sizes", (size_t[]){7, 8}), 0);
-    assert_int_equal(pair_add_two_values(p, "small", slice_of("1"), slice_of("2")), 0);
+    assert_int_equal(pair_add_section_of_values(p, "values", buf_slice(&a), slice_of("1")), 0);
+    assert_int_equal(pair_add_section_of_values(p, "bytes", slice_of("1"), buf_slice(&b)), 0);
+    assert_int_equal(pair_add_section_of_sizes(p, "sizes", (size_t[]){7, 8}), 0);
+    assert_int_equal(pair_add_section_of_values(p, "small", slice_of("1"), slice_of("2")), 0);
     buf_printf(&want,
                "values |values\n"
                "  not compared: %zu bytes |  not compared: 1 bytes\n"
@@ -209,7 +209,7 @@ static void test_pair_too_large_values_show_their_sizes(void **state)
                a.n, b.n);
     expect(p, buf_str(&want));
     assert_int_equal(pair_count_differences(p), 1);
-    assert_int_equal(pair_add_two_values(p, "one too many", slice_of("1"), slice_of("2")),
+    assert_int_equal(pair_add_section_of_values(p, "one too many", slice_of("1"), slice_of("2")),
                      MI_EFULL);
     pair_close(p);
     buf_close(&a);
@@ -222,8 +222,8 @@ static void test_pair_refuses_what_is_not_json(void **state)
     (void)state;
     struct pair *p;
     assert_int_equal(pair_open(&p), 0);
-    assert_int_equal(pair_add_two_values(p, "x", slice_of("{"), slice_of("1")), MI_EINVAL);
-    assert_int_equal(pair_add_two_values(p, "x", slice_of("1"), slice_of("")), MI_EINVAL);
+    assert_int_equal(pair_add_section_of_values(p, "x", slice_of("{"), slice_of("1")), MI_EINVAL);
+    assert_int_equal(pair_add_section_of_values(p, "x", slice_of("1"), slice_of("")), MI_EINVAL);
     assert_int_equal(pair_count_shown_rows(p), 0);
     pair_close(p);
     pair_close(NULL);
@@ -243,7 +243,7 @@ static void test_pair_aligns_many_members_in_another_order(void **state)
     buf_adds(&b, "}");
     int64_t begin_us = clock_thread_us();
     assert_int_equal(pair_open(&p), 0);
-    assert_int_equal(pair_add_two_values(p, "x", buf_slice(&a), buf_slice(&b)), 0);
+    assert_int_equal(pair_add_section_of_values(p, "x", buf_slice(&a), buf_slice(&b)), 0);
     int64_t took_us = clock_thread_us() - begin_us;
     print_message("30,000 members: %lld us\n", (long long)took_us);
     assert_true(unit_slow() || took_us < 500000);

@@ -33,7 +33,7 @@ static struct query_message request(int64_t seq, const char *method, const char 
 static char *span_with(const struct query_session *s, const struct otlp_call *c, bool content)
 {
     struct buf b = {0}, text = {0};
-    struct otlp_session o = otlp_make_session(s);
+    struct otlp_session o = otlp_describe_session(s);
     struct otlp_request r;
     otlp_begin_request(&r, OTLP_SPANS, &b, &text);
     r.content = content;
@@ -230,7 +230,7 @@ static void test_a_request_of_an_operation_is_its_child_or_has_a_link_to_it(void
 {
     (void)state;
     struct query_session s = session("2026-07-28");
-    struct otlp_session o = otlp_make_session(&s);
+    struct otlp_session o = otlp_describe_session(&s);
     struct query_message m = request(5, "tools/call", "t");
     struct slice theirs = slice_of("{\"params\":{\"_meta\":{\"traceparent\":\"" PARENT "\"}}}");
     static const struct {
@@ -249,7 +249,7 @@ static void test_a_request_of_an_operation_is_its_child_or_has_a_link_to_it(void
         struct otlp_call c = {.request = &m,
                               .body = rows[i].has_context ? theirs : (struct slice){0},
                               .status = CALL_OK,
-                              .operation = otlp_make_operation(&o, 3, first)};
+                              .operation = otlp_describe_operation(&o, 3, first)};
         char *text = span(&s, &c);
         has(text, rows[i].part);
         has_not(text, rows[i].not );
@@ -345,7 +345,7 @@ static char *record(const struct query_session *s, const char *finding,
                     const struct otlp_origin *o)
 {
     struct buf b = {0}, text = {0};
-    struct otlp_session session_of = otlp_make_session(s);
+    struct otlp_session session_of = otlp_describe_session(s);
     struct otlp_request r;
     otlp_begin_request(&r, OTLP_LOGS, &b, &text);
     otlp_begin_resource(&r, &session_of);
@@ -430,7 +430,7 @@ static void test_durations_are_counted_by_bucket_and_attributes(void **state)
     (void)state;
     static const int64_t us[] = {0, 10000, 10001, 300000000, 300000001};
     struct query_session s = session("2025-06-18");
-    struct otlp_session o = otlp_make_session(&s);
+    struct otlp_session o = otlp_describe_session(&s);
     struct query_message m = request(1, "ping", NULL), other = request(2, "tools/call", "t");
     struct otlp_durations d = {0};
     struct buf b = {0}, scratch = {0};
@@ -473,7 +473,7 @@ static void test_the_duration_of_a_session(void **state)
     char part[128];
     for (size_t i = 0; i < MI_COUNT(table); i++) {
         struct query_session s = session("2025-06-18");
-        struct otlp_session o = otlp_make_session(&s);
+        struct otlp_session o = otlp_describe_session(&s);
         struct otlp_durations d = {.metric = OTLP_SESSION};
         struct otlp_request r;
         struct buf b = {0}, scratch = {0};

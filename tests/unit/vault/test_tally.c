@@ -60,8 +60,8 @@ static void test_tally_bucket_includes_its_upper_bound(void **state)
     (void)state;
     for (size_t i = 0; i + 1 < TALLY_BUCKETS; i++) {
         struct tally t = {0};
-        add(&t, "k", CALL_OK, tally_bucket_us(i), 0);
-        add(&t, "k", CALL_OK, tally_bucket_us(i) + 1, 0);
+        add(&t, "k", CALL_OK, tally_get_bucket_limit_us(i), 0);
+        add(&t, "k", CALL_OK, tally_get_bucket_limit_us(i) + 1, 0);
         assert_int_equal(t.group[0].bucket[i], 1);
         assert_int_equal(t.group[0].bucket[i + 1], 1);
         tally_close(&t);

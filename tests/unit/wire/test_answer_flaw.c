@@ -53,7 +53,7 @@ static void test_answer_flaw_is_repaired_or_final(void **state)
         assert_int_equal(answer_flaw_is_unrepairable(x->flaw, method), x->final);
         assert_int_equal(answer_flaw_write_repaired_answer(&m, &q, false, &out, &r), 0);
         assert_string_equal(out.n > 0 ? buf_str(&out) : "", x->mended != NULL ? x->mended : "");
-        assert_int_equal(repairs_as_findings(&r) != 0, x->mended != NULL);
+        assert_int_equal(repairs_get_findings(&r) != 0, x->mended != NULL);
         buf_close(&out);
         free(copy);
     }

@@ -29,7 +29,7 @@ static void expect_repaired(const char *text, size_t n, const char *want, findin
     struct json_repair m;
     enum json_repair_result result = repair_one_line(&m, text, n);
     if (result != JSON_REPAIR_WHOLE || !slice_is(buf_slice(&m.text), want) ||
-        repairs_as_findings(&m.repairs) != found)
+        repairs_get_findings(&m.repairs) != found)
         fail_msg("%.*s\ngave %d at %zu, %s, not\n%s", (int)n, text, (int)result, m.flaw_at,
                  buf_str(&m.text), want);
     assert_true(is_strict(buf_slice(&m.text)));
@@ -203,7 +203,7 @@ static void test_json_repair_a_value_in_two_lines_at_any_byte(void **state)
         }
         if (result == JSON_REPAIR_WHOLE) {
             assert_true(is_strict(buf_slice(&m.text)));
-            assert_true(repairs_as_findings(&m.repairs) & F(SEVERAL_LINES));
+            assert_true(repairs_get_findings(&m.repairs) & F(SEVERAL_LINES));
             for (size_t i = 0; i < m.repairs.n; i++)
                 if (m.repairs.list[i].finding == FIND_SEVERAL_LINES)
                     assert_int_equal(m.repairs.list[i].at, n);
@@ -252,7 +252,7 @@ static void test_repair_lines_of_one_message_are_joined(void **state)
     assert_int_equal(repair_lines(&m, pretty), JSON_REPAIR_WHOLE);
     assert_string_equal(buf_str(&m.text), "{  \"jsonrpc\": \"2.0\",  \"id\": 1,  \"result\": {    "
                                           "\"a\": [      null    ]\r  }}");
-    assert_int_equal(repairs_as_findings(&m.repairs),
+    assert_int_equal(repairs_get_findings(&m.repairs),
                      F(SEVERAL_LINES) | F(NOT_A_NUMBER) | F(TRAILING_TEXT));
     assert_int_equal(m.repairs.list[0].count, 8);
     assert_int_equal(m.repairs.list[0].at, 1);

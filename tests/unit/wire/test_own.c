@@ -53,7 +53,7 @@ static void test_own_revisions_are_told_in_initialize_and_in_meta(void **state)
 {
     (void)state;
     struct buf b = {0}, line = {0};
-    own_write_meta(&b);
+    own_write_request_meta(&b);
     own_write_tools_list(&line, slice_of("1"), buf_slice(&b), (struct slice){0});
     struct rpc m = read_own(&line);
     assert_true(rpc_is_modern(&m));

@@ -6,7 +6,7 @@
 static void expect_taken(struct postponed_errors *h, int64_t now_us, uint64_t seq)
 {
     struct postponed_error e;
-    if (!postponed_errors_remove_due(h, now_us, &e)) {
+    if (!postponed_errors_take_overdue(h, now_us, &e)) {
         assert_int_equal(seq, 0);
         return;
     }
@@ -43,7 +43,7 @@ static void test_postponed_newer_error_of_a_request_replaces_the_older(void **st
     assert_true(postponed_errors_are_full(&h));
     for (uint64_t seq = 2; seq <= POSTPONED_MAX; seq++)
         expect_taken(&h, INT64_MAX, seq);
-    assert_true(postponed_errors_remove_due(&h, INT64_MAX, &e));
+    assert_true(postponed_errors_take_overdue(&h, INT64_MAX, &e));
     assert_string_equal(buf_str(&e.why), "new");
     buf_close(&e.why);
     buf_adds(&postponed_errors_add(&h, 9, 1)->why, "freed by postponed_errors_close()");

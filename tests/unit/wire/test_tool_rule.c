@@ -522,7 +522,7 @@ static void test_tool_rule_refusal_says_why(void **state)
     assert_int_equal(tool_rule_open(&r, "a", NULL, true, &why), 0);
     for (size_t i = 0; i < MI_COUNT(refusals); i++) {
         buf_clear(&why);
-        tool_call_explain(&r, refusals[i].verdict, "FAULT", slice_of(refusals[i].name),
+        tool_call_explain_refusal(&r, refusals[i].verdict, "FAULT", slice_of(refusals[i].name),
                           refusals[i].failure, &why);
         assert_string_equal(buf_str(&why), refusals[i].why);
         assert_int_equal(tool_call_finding_of_verdict(refusals[i].verdict), refusals[i].finding);
@@ -532,7 +532,7 @@ static void test_tool_rule_refusal_says_why(void **state)
         buf_addc(&name, 'n');
     assert_int_equal(tool_rule_open(&r, buf_str(&name), NULL, false, &why), 0);
     buf_clear(&why);
-    tool_call_explain(&r, TOOL_CALL_HIDDEN, NULL, buf_slice(&name), "", &why);
+    tool_call_explain_refusal(&r, TOOL_CALL_HIDDEN, NULL, buf_slice(&name), "", &why);
     assert_non_null(strstr(buf_str(&why), "nnn…': the tool is hidden"));
     assert_true(why.n < 600 && strcmp(buf_str(&why) + why.n - strlen("n…"), "n…") == 0);
     tool_rule_close(&r);

@@ -88,7 +88,7 @@ int prune_session_was_sent(struct prune *p, int64_t id, bool *ret)
     return st == MI_ENOENT ? 0 : st;
 }
 
-int prune_read_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1])
+int prune_read_session_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1])
 {
     sqlite3_stmt *q;
     ret[0] = '\0';

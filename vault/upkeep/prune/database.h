@@ -50,6 +50,6 @@ int prune_convert_lock_error(struct prune *p, int st);
  * rows that the target received last; then a shipper changes the rows of `shipped`.) */
 MI_MUST int prune_session_was_sent(struct prune *p, int64_t id, bool *ret);
 /* Reads the uid of a session; "" if the session has no row. */
-MI_MUST int prune_read_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1]);
+MI_MUST int prune_read_session_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1]);
 
 #endif

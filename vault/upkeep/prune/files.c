@@ -132,7 +132,7 @@ int prune_files_plan_bodies(struct prune *p, int64_t id, int64_t *bytes)
 {
     struct stat file;
     char uid[UID_LEN + 1];
-    int st = prune_read_uid(p, id, uid);
+    int st = prune_read_session_uid(p, id, uid);
     if (st < 0 || strlen(uid) != UID_LEN || strchr(uid, '/') != NULL || p->bodies.fd < 0 ||
         fstatat(p->bodies.fd, uid, &file, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(file.st_mode))
         return st;

@@ -108,7 +108,7 @@ static int prune_log_session_removal(struct prune *p, int64_t id)
     int64_t n;
     int st = db_has_table(&p->d, "leaves", &has);
     if (st == 0)
-        st = prune_read_uid(p, id, uid);
+        st = prune_read_session_uid(p, id, uid);
     if (st < 0 || !has || uid[0] == '\0')
         return st;
     leaf.uid = slice_of(uid);

@@ -7,10 +7,11 @@
  *           removed. The newest session, and sessions that may still be written to, are never
  *           removed by these rules. With `session`, only that session is removed, even if it is the
  *           newest, and no log file or escalation; MI_EBUSY if the session is in the table
- *           `running`. The id of a removed session is not used again (ledger_last_id()). A log file
- *           or an escalation is removed if it was last written before `older_us` and before the
- *           oldest remaining session. If the vault is larger than `max_bytes`, log files of past
- *           days are removed before sessions, as long as log files take more than all other data.
+ *           `running`. The id of a removed session is not used again
+ *           (ledger_find_last_session_id()). A log file or an escalation is removed if it was last
+ *           written before `older_us` and before the oldest remaining session. If the vault is
+ *           larger than `max_bytes`, log files of past days are removed before sessions, as long as
+ *           log files take more than all other data.
  * How       in steps of a few milliseconds: one short transaction, or one file. While proxies run,
  *           call prune_run_step() only when prune_database_is_unchanged().
  *           If the steps stop early, a session without its first messages or a file in Bodies/

@@ -16,7 +16,7 @@
 
 /* ---- large bodies: the session's file in VAULT/Bodies ---- */
 
-static int scrub_fail_at_bodies(struct scrub *s, const char *what)
+static int scrub_fail_with_bodies_error(struct scrub *s, const char *what)
 {
     return scrub_fail(s, what, VAULT_BODIES);
 }
@@ -36,7 +36,7 @@ static int scrub_open_bodies(struct scrub *s)
     errno = e;
     if (s->bodies_fd >= 0)
         return 0;
-    return e == ENOENT ? MI_ENOENT : scrub_fail_at_bodies(s, "open a file in");
+    return e == ENOENT ? MI_ENOENT : scrub_fail_with_bodies_error(s, "open a file in");
 }
 
 /* Adds a range of the file of large bodies to s->ranges. A row refers to the range, so the range
@@ -58,7 +58,7 @@ static int scrub_write_to_bodies_file(struct scrub *s, const char *p, size_t n, 
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            return scrub_fail_at_bodies(s, "write to a file in");
+            return scrub_fail_with_bodies_error(s, "write to a file in");
         p += done;
         n -= (size_t)done;
         at += done;
@@ -72,15 +72,15 @@ static int scrub_append_body(struct scrub *s, struct slice body, int64_t *ret_of
 {
     int st = scrub_open_bodies(s);
     if (st < 0)
-        return st == MI_ENOENT ? scrub_fail_at_bodies(s, "open a file in") : st;
+        return st == MI_ENOENT ? scrub_fail_with_bodies_error(s, "open a file in") : st;
     off_t end = lseek(s->bodies_fd, 0, SEEK_END);
     if (end < 0)
-        return scrub_fail_at_bodies(s, "read a file in");
+        return scrub_fail_with_bodies_error(s, "read a file in");
     st = scrub_write_to_bodies_file(s, body.p, body.n, end);
     if (st == 0)
         st = scrub_write_to_bodies_file(s, "\n", 1, end + (int64_t)body.n);
     if (st == 0 && file_sync_data(s->bodies_fd) < 0)
-        st = scrub_fail_at_bodies(s, "write to a file in");
+        st = scrub_fail_with_bodies_error(s, "write to a file in");
     if (st == 0)
         st = scrub_add_used_body_range(s, end, (int64_t)body.n);
     *ret_offset = end;
@@ -106,7 +106,7 @@ static int scrub_overwrite_with_zeros(struct scrub *s, int64_t from, int64_t to)
 }
 
 /* Overwrites everything in the file that is outside of s->ranges with zeros. */
-static int scrub_blank_bodies(struct scrub *s)
+static int scrub_zero_unused_body_bytes(struct scrub *s)
 {
     struct stat file;
     int64_t at = 0;
@@ -114,7 +114,7 @@ static int scrub_blank_bodies(struct scrub *s)
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     if (fstat(s->bodies_fd, &file) != 0)
-        return scrub_fail_at_bodies(s, "read a file in");
+        return scrub_fail_with_bodies_error(s, "read a file in");
     if (s->ranges_n > 0)
         qsort(s->ranges, s->ranges_n, sizeof *s->ranges, compare_range_offsets);
     for (size_t i = 0; st == 0 && i < s->ranges_n; i++) {
@@ -126,7 +126,7 @@ static int scrub_blank_bodies(struct scrub *s)
     if (st == 0 && file.st_size > at)
         st = scrub_overwrite_with_zeros(s, at, file.st_size);
     if (st == 0 && file_sync_data(s->bodies_fd) < 0)
-        st = scrub_fail_at_bodies(s, "write to a file in");
+        st = scrub_fail_with_bodies_error(s, "write to a file in");
     return st;
 }
 
@@ -269,7 +269,7 @@ static int scrub_session_row(struct scrub *s, const struct query_session *row)
 /* Adds the active rules to the rules in the session's row. The texts of the session have then been
  * sanitized with the old rules and with the active rules, and a replay applies all of these
  * rules. */
-static int scrub_add_rules(struct scrub *s, const struct query_session *row)
+static int scrub_add_active_rules(struct scrub *s, const struct query_session *row)
 {
     struct redact *both = NULL;
     struct buf mine = {0}, rules = {0};
@@ -307,7 +307,7 @@ static int scrub_session_rows(struct scrub *s)
     if (st == 0 && s->d.db != NULL && s->found > 0) {
         st = query_session_by_id(s->q, s->session_id, &row);
         if (st == 0)
-            st = scrub_add_rules(s, &row);
+            st = scrub_add_active_rules(s, &row);
     }
     return st;
 }
@@ -331,7 +331,7 @@ int scrub_session(struct scrub *s, int64_t id, const char *uid)
     if (st == 0 && s->d.db != NULL)
         st = scrub_commit(s);
     if (st == 0 && s->d.db != NULL)
-        st = scrub_blank_bodies(s);
+        st = scrub_zero_unused_body_bytes(s);
     if (st == 0 && s->d.db != NULL && s->found > 0 &&
         search_delete_index(query_vault(s->q), id) < 0)
         st = scrub_fail(s, "remove the index of", VAULT_SEARCH);
