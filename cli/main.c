@@ -27,7 +27,7 @@ static int fail_usage(const char *error)
 
 /* Reports the error on stderr and to the client, because a client may be configured to start this
  * command. */
-static int fail_usage_for_client(const char *error)
+static int report_usage_error_to_client(const char *error)
 {
     int status = fail_usage(error);
     command_proxy.refuse(error);
@@ -114,7 +114,7 @@ static int run_proxy_without_subcommand(int argc, char **argv)
     if (asks_help)
         return print_help(NULL, NULL);
     if (st == 0 && s.operands_before_dashes < 0)
-        return fail_usage_for_client(
+        return report_usage_error_to_client(
             "missing '--': put options after the command, or a server's command after '--'");
     /* command_run() also reports an invalid option */
     return command_run(&command_proxy, argc, argv);
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
 
     const char *word = argc > 1 ? argv[1] : NULL;
     if (word == NULL)
-        return fail_usage_for_client("missing command");
+        return report_usage_error_to_client("missing command");
     if (is_help_option(word))
         return print_help(NULL, NULL);
     if (strcmp(word, "help") == 0)
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
         return run_proxy_without_subcommand(argc, argv);
     const struct command *c = command_find(table_of_commands, word);
     if (c == NULL)
-        return fail_unknown_command(word, fail_usage_for_client);
+        return fail_unknown_command(word, report_usage_error_to_client);
     return c->verbs != NULL ? run_subcommand(c, argc - 1, argv + 1)
                             : command_run(c, argc - 1, argv + 1);
 }

@@ -249,7 +249,7 @@ char *ring_reserve_record(struct ring *w, size_t n)
         return w->to + sizeof(struct ring_head);
     ring_free_released_steps(w, tail);
     size_t next = find_next_memory_step(w);
-    if (steps_find_usable_run(&w->steps, next, ring_count_steps(w, size - w->left),
+    if (steps_find_free_steps(&w->steps, next, ring_count_steps(w, size - w->left),
                               ring_count_steps(w, size), &w->found) < 0)
         return NULL;
     char *to = w->found.first == next ? w->to : w->data + w->found.first * w->step;

@@ -119,7 +119,7 @@ static bool steps_find_free_run(const struct steps *s, struct step_run next, siz
     return true;
 }
 
-int steps_find_usable_run(struct steps *s, size_t next, size_t more, size_t n, struct step_run *ret)
+int steps_find_free_steps(struct steps *s, size_t next, size_t more, size_t n, struct step_run *ret)
 {
     struct step_run after = {next, more};
     if (steps_find_free_run(s, after, n, STEP_HAS_MEMORY, ret))

@@ -40,7 +40,7 @@ void steps_close(struct steps *s); /* safe to call twice */
 /* Finds free steps and allocates their memory: `more` steps from `next` on, or n steps anywhere.
  * Prefers steps that already have memory, and among equal steps the lowest ones. The steps stay
  * free until steps_mark_used(). Returns 0 or MI_EIO. */
-MI_MUST int steps_find_usable_run(struct steps *s, size_t next, size_t more, size_t n,
+MI_MUST int steps_find_free_steps(struct steps *s, size_t next, size_t more, size_t n,
                                   struct step_run *ret);
 void steps_mark_used(struct steps *s, struct step_run run);
 void steps_mark_free(struct steps *s, size_t i); /* does nothing if there is no step i */

@@ -186,8 +186,8 @@ static bool key_is_schema_keyword(struct slice key)
     return slice_is_in_word_list(key, words) || slice_begins(key, "$") || slice_begins(key, "x-");
 }
 
-/* Inside `properties`, one keyword of JSON Schema is enough. Elsewhere, all members must be
- * keywords, and one of them must declare a type. */
+/* An object counts as a JSON Schema: inside `properties`, if one member is a keyword of JSON
+ * Schema; elsewhere, if all members are keywords, and one of them declares a type. */
 bool member_value_is_json_schema(const char *at, const char *end, bool among_properties)
 {
     static const char *const telling[] = {"$ref", "anyOf", "oneOf", "allOf", "enum", NULL};

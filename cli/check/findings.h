@@ -54,7 +54,8 @@ struct check_report {
      * messages of the server are reported */
     bool of_client, of_server;
     int64_t large_result; /* an answer with more tokens than this has the finding large-result */
-    /* tokens of the current message; -1: unknown, so a recorded finding large-result is reported */
+    /* number of tokens of the current message; -1: unknown: then large-result cannot be checked
+     * again, and the recorded finding is reported */
     int64_t tokens;
     bool several;   /* several vaults are read, so a number does not identify a session */
     size_t failing; /* number of findings that make the check fail */

@@ -37,7 +37,7 @@ struct journal_view {
  * and their vault is missing, not a directory, or not writable. */
 struct stranded {
     size_t n;
-    uint64_t bytes;  /* bytes of the messages in these journals that are not stored */
+    uint64_t bytes;  /* number of bytes of the messages that are only in these journals */
     char vault[256]; /* path of the vault of the first stranded journal, truncated; "": none */
 };
 

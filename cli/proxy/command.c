@@ -26,7 +26,7 @@ static const struct opt proxy_opts[] = {
      "what to do if a call equals an earlier one that failed but may have run; warn: note it; "
      "answer: give the late answer of the earlier call; refuse: return an error"},
     {0, "repeat-window", "DURATION", "10m",
-     "how long a failed call that may have run is remembered; 0: not at all"},
+     "how long a failed call is remembered that the server may have executed; 0: not at all"},
     {0, "restarts", "N", "3", "restarts allowed within a minute; 0: never restart"},
     {0, "escalate-command", "CMD", NULL,
      "command to run for each escalation file, with its path; no shell"},

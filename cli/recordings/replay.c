@@ -113,8 +113,9 @@ static int read_record_mode(struct live_choice *l, const struct settings *s)
 {
     bool live = settings_value_equals(s, "on-miss", "live");
     if (settings_value_equals(s, "record-mode", "once") && live)
-        return settings_fail_usage(s, "--record-mode once answers from FILE, or records FILE: omit "
-                                      "--on-miss live, or use --record-mode append");
+        return settings_fail_usage(s, "--record-mode once adds nothing to an existing FILE, so it "
+                                      "cannot be used with --on-miss live: omit --on-miss live, or "
+                                      "use --record-mode append");
     if (!settings_value_equals(s, "record-mode", "none") && l->file == NULL)
         return settings_fail_usage(s, "--record-mode requires a FILE: export the session first");
     l->record = read_live_record_mode(l, s);

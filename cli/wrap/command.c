@@ -45,7 +45,7 @@ static const struct opt unwrap_opts[] = {
     "kilo, warp, qwen, droid, kimi, grok, pi, crush, trae, qoder, amazon-q, mastra,\n"             \
     "mcporter, fx, abacus, amp, vibe, continue, hermes, openclaw. Their files in the\n"             \
     "home directory and in the working directory are edited, those of plugins are\n"               \
-    "only listed. clients.md names the files (`help` says where it is).\n"                         \
+    "only listed. clients.md names all these files (`help` prints its path).\n"                    \
     "A client reads its file when it starts: restart it.\n"
 
 static const char wrap_about[] =

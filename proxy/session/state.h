@@ -57,7 +57,7 @@ enum check_arguments { ARGUMENTS_OFF, ARGUMENTS_WARN, ARGUMENTS_REJECT };
 struct previous_tools {
     enum {
         PREVIOUS_TOOLS_UNKNOWN,
-        PREVIOUS_TOOLS_WANTED, /* the tools were requested from the journal, and have not arrived */
+        PREVIOUS_TOOLS_WANTED, /* requested from the recorder, not received yet */
         PREVIOUS_TOOLS_KNOWN,
         PREVIOUS_TOOLS_COMPARED
     } state;

@@ -20,7 +20,7 @@
 #define LOOK_BACK 512
 
 struct entry {
-    uint16_t pair; /* the last two bytes of an anchor's window */
+    uint16_t pair; /* the last two of the bytes by which the rule is found */
     uint8_t rule;
     uint8_t letters; /* length of the anchor's window in bytes, 3 or 4 */
     uint16_t next;   /* next entry in the bucket; 0: end */

@@ -202,7 +202,7 @@ static size_t evidence_constraint_len(struct slice text)
  * `words` and, for `sessions`, the constraint of add_evidence_to_schema(). Such a table has no
  * other CHECK (which SQLite would compute for each row), no default, collation, quotes or
  * comment. */
-static bool table_sql_is_plain(const struct object *o, struct slice sql)
+static bool table_sql_has_nothing_unknown(const struct object *o, struct slice sql)
 {
     static const char words[] = "CREATE TABLE NOT NULL PRIMARY KEY UNIQUE STRICT WITHOUT ROWID";
     size_t end = strlen(o->end);
@@ -262,7 +262,7 @@ static bool object_matches_known_layout(const struct comparing *c, const struct 
     if (strcmp(o->type, "table") == 0)
         return slice_is(connect_column(q, KEY), o->key) &&
                (c->old || (lists_have_same_columns(text, slice_of(o->text)) &&
-                           table_sql_is_plain(o, connect_column(q, SQL))));
+                           table_sql_has_nothing_unknown(o, connect_column(q, SQL))));
     if (strcmp(o->type, "index") == 0)
         return slice_is(text, o->text);
     struct digest d = digest_of_text(text);

@@ -18,8 +18,9 @@
 #define ROUNDS_MAX 2
 #define REFRESH_MS 1000 /* pause between two refreshes of the line with the open calls */
 #define STORE_MS 2000   /* pause between two reads of a store, which does not report changes */
-#define STORE_NEW 64 /* number of newest sessions of a store that are searched for new sessions */
-#define RUN_MAX 64   /* maximum messages of the history that are read at once */
+/* how many of the newest sessions of a store are read to find new ones */
+#define STORE_NEW 64
+#define RUN_MAX 64                     /* maximum messages of the history that are read at once */
 #define PRINTED_MAX ((size_t)32 << 10) /* the output is flushed when it has more bytes than this */
 
 static const struct opt table_of_options[] = {
