@@ -307,7 +307,7 @@ static int check_commitment_chain(const struct bundle *b, const struct bundle_re
 struct group {
     uint64_t n; /* number of the group; UINT64_MAX: no group was read yet */
     size_t k;
-    struct digest commitment[PLACES_GROUP];
+    struct digest commitment[SESSION_TREE_GROUP];
 };
 
 /* Reads the next group, which must be in the session's tree. */
@@ -315,7 +315,7 @@ static int read_next_group(const struct bundle *b, struct json_walk *w, struct g
                            struct buf *why)
 {
     uint64_t records = (uint64_t)b->leaf[b->seal].leaf.records, last = g->n;
-    uint64_t groups = records / PLACES_GROUP + (records % PLACES_GROUP != 0);
+    uint64_t groups = records / SESSION_TREE_GROUP + (records % SESSION_TREE_GROUP != 0);
     struct bundle_proof p;
     struct digest root;
     struct slice key;
@@ -323,10 +323,10 @@ static int read_next_group(const struct bundle *b, struct json_walk *w, struct g
     if (!json_walk_next(w, &key, &v))
         return bundle_reject(why, "a record is in none of the bundle's groups");
     if (bundle_read_group(v, &p, g->commitment, &g->k) < 0 || (last != UINT64_MAX && p.n <= last) ||
-        p.n >= groups || g->k != size_min(PLACES_GROUP, records - p.n * PLACES_GROUP))
+        p.n >= groups || g->k != size_min(SESSION_TREE_GROUP, records - p.n * SESSION_TREE_GROUP))
         return bundle_reject(why, "the bundle's groups do not have the form of docs/evidence.md");
     g->n = p.n;
-    struct digest hash = places_digest_commitment_group(g->commitment, g->k);
+    struct digest hash = session_tree_digest_group(g->commitment, g->k);
     if (!tree_root_of_proof(&hash, groups, g->n, p.proof, p.proof_n, &root) ||
         !digest_eq(&root, &b->leaf[b->seal].leaf.root)) {
         buf_printf(why, "group %llu is not in the tree that was sealed", (unsigned long long)g->n);
@@ -376,16 +376,16 @@ static int check_all_records(struct bundle *b, struct bundle_walk *w, struct buf
         if (r.kind == BUNDLE_MESSAGE && !read_next_seq(r.field[BUNDLE_MESSAGE_seq], &seq))
             return bundle_reject(why,
                                  "the bundle's messages are not in the order of their numbers");
-        while (st == 0 && (g.n == UINT64_MAX || r.place / PLACES_GROUP > g.n))
+        while (st == 0 && (g.n == UINT64_MAX || r.place / SESSION_TREE_GROUP > g.n))
             st = read_next_group(b, &groups, &g, why);
         if (st < 0)
             return st;
-        if (r.place / PLACES_GROUP != g.n || r.place % PLACES_GROUP >= g.k)
+        if (r.place / SESSION_TREE_GROUP != g.n || r.place % SESSION_TREE_GROUP >= g.k)
             return bundle_reject(why, "a record is in none of the bundle's groups");
         if (b->records_n == 0)
             st = check_first_record(b, &r, &g, why);
         if (st == 0)
-            st = check_commitment_chain(b, &r, &g.commitment[r.place % PLACES_GROUP], why);
+            st = check_commitment_chain(b, &r, &g.commitment[r.place % SESSION_TREE_GROUP], why);
         if (st < 0)
             return st;
         next = r.place + 1;

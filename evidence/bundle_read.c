@@ -134,15 +134,15 @@ int bundle_read_line(struct json_value v, struct bundle_line *ret)
     return 0;
 }
 
-int bundle_read_group(struct json_value v, struct bundle_proof *p, struct digest ret[PLACES_GROUP],
-                      size_t *ret_k)
+int bundle_read_group(struct json_value v, struct bundle_proof *p,
+                      struct digest ret[SESSION_TREE_GROUP], size_t *ret_k)
 {
     static const struct member members[] = {
         {"n", JSON_NUMBER}, {"commitments", JSON_ARRAY}, {"proof", JSON_ARRAY}};
     struct json_value m[MI_COUNT(members)];
     if (bundle_read_members(v, members, MI_COUNT(members), m) < 0 ||
         bundle_read_unsigned_number(m[0], &p->n) < 0 ||
-        bundle_read_hashes(m[1], PLACES_GROUP, ret, ret_k) < 0 ||
+        bundle_read_hashes(m[1], SESSION_TREE_GROUP, ret, ret_k) < 0 ||
         bundle_read_hashes(m[2], TREE_DEPTH, p->proof, &p->proof_n) < 0)
         return MI_EINVAL;
     return 0;

@@ -9,7 +9,7 @@
 #define MI_EVIDENCE_BUNDLE_READ_H
 
 #include "evidence/bundle.h"
-#include "evidence/places.h"
+#include "evidence/session_tree.h"
 #include "wire/json/text.h"
 
 struct bundle_text {
@@ -30,7 +30,7 @@ MI_MUST int bundle_read_redaction(struct json_value v, uint64_t *ret_n,
 /* Reads "NAME OLD NEW" into ret->record, ret->old and ret->now. */
 MI_MUST int bundle_read_line(struct json_value v, struct bundle_line *ret);
 MI_MUST int bundle_read_group(struct json_value v, struct bundle_proof *p,
-                              struct digest ret[PLACES_GROUP], size_t *ret_k);
+                              struct digest ret[SESSION_TREE_GROUP], size_t *ret_k);
 /* Reads a record or, if `last` is true, the record `end`. The fields borrow from `text`, which is
  * cleared before the record is read. */
 MI_MUST int bundle_read_record(struct json_value v, bool last, struct buf *text,

@@ -106,13 +106,14 @@ size_t get_redaction_mark_len(struct slice s);
 void redact_json(struct redact *r, struct slice json, int level, enum zone zone, unsigned flags,
                  unsigned pointer_depth);
 
-/* ---- quick test of JSON (redact/quick.c) ---- */
+/* ---- quick test of JSON (redact/quick_accept.c) ---- */
 
 /* Returns true if redact_json() would collect no edits for this input, with the zone ZONE_TOP or
  * ZONE_ANY, and without flags. */
 bool json_needs_no_redaction(struct redact *r, struct slice json);
 
-/* ---- quick tests of strings (redact/maybe.c); `escaped`: the text is in a string of JSON ---- */
+/* ---- quick tests of strings (redact/search_needed.c); `escaped`: the text is in a string of JSON
+ * ---- */
 
 /* Returns false if no key in this JSON, or JSON-like text, is the name of a secret. */
 bool redact_may_contain_key(const struct redact *r, struct slice s);

@@ -4,7 +4,7 @@
  *           2. Pair remaining equal calls anywhere, in order of appearance. These calls were moved.
  *           3. Pair remaining calls of one topic (a method and its target) between the same two
  *              pairs of step 1, in order of appearance. These calls were changed. If one side of a
- *              small group has more calls, choose the pairs that differ least (near.h). Pairs
+ *              small group has more calls, choose the pairs that differ least (pair_lists.h). Pairs
  *              outside of the longest common order of all pairs of steps 1 and 3 were also moved.
  *           4. Pair remaining calls of one topic anywhere, in order of appearance. These calls were
  *              changed and moved.
@@ -16,7 +16,7 @@
 #ifndef MI_REPLAY_COMPARE_ALIGN_H
 #define MI_REPLAY_COMPARE_ALIGN_H
 
-#include "replay/compare/near.h"
+#include "replay/compare/pair_lists.h"
 
 #define ALIGN_NONE UINT32_MAX
 

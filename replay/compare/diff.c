@@ -1,7 +1,7 @@
 #include "replay/compare/diff.h"
 
 #include "replay/compare/compare.h"
-#include "replay/compare/pages.h"
+#include "replay/compare/list_pages.h"
 #include "replay/source/sanitize.h"
 
 #include <stdio.h>
@@ -14,10 +14,10 @@ struct diff {
     int loaded;           /* number of recordings that were read */
     struct align_row *rows;
     uint32_t rows_n;
-    struct pages pages[DIFF_SIDES];
+    struct list_pages pages[DIFF_SIDES];
     struct buf value[DIFF_SIDES]; /* sanitized values of the difference that is being reported */
-    /* for each side: the result that pages_append_result() wrote; it is compared in place of an
-     * answer that is a page of a list */
+    /* for each side: the result that list_pages_append_result() wrote; it is compared in place of
+     * an answer that is a page of a list */
     struct buf list[DIFF_SIDES];
     char exit_status[DIFF_SIDES][24];
     struct buf error;
@@ -44,7 +44,7 @@ void diff_close(struct diff *d)
         return;
     for (int i = 0; i < DIFF_SIDES; i++) {
         compared_recording_close(&d->side[i]);
-        pages_close(&d->pages[i]);
+        list_pages_close(&d->pages[i]);
         buf_close(&d->value[i]);
         buf_close(&d->list[i]);
     }
@@ -98,7 +98,7 @@ static int align_sides(struct diff *d)
     };
     int st = align_calls(&sides, &d->rows, &d->rows_n);
     for (int i = 0; st == 0 && i < DIFF_SIDES; i++)
-        if ((st = pages_open(&d->pages[i], &d->side[i])) < 0)
+        if ((st = list_pages_open(&d->pages[i], &d->side[i])) < 0)
             st = fail_with_source_error(d, (enum diff_side)i, st);
     intern_close(&d->topics);
     write_exit_status(d, DIFF_A);
@@ -285,10 +285,11 @@ static struct json_value get_result_or_error(const struct rpc *m)
  * lists. */
 static bool pair_compares_whole_lists(const struct diff *d, struct align_row row)
 {
-    const struct pages *a = &d->pages[DIFF_A], *b = &d->pages[DIFF_B];
-    if (!pages_has_page_of_call(a, row.a) && !pages_has_page_of_call(b, row.b))
+    const struct list_pages *a = &d->pages[DIFF_A], *b = &d->pages[DIFF_B];
+    if (!list_pages_has_page_of_call(a, row.a) && !list_pages_has_page_of_call(b, row.b))
         return false;
-    uint32_t first_a = pages_find_first_call(a, row.a), first_b = pages_find_first_call(b, row.b);
+    uint32_t first_a = list_pages_find_first_call(a, row.a),
+             first_b = list_pages_find_first_call(b, row.b);
     if (first_a == row.a || first_b == row.b)
         return first_a == row.a && first_b == row.b;
     for (uint32_t i = 0; i < d->rows_n; i++)
@@ -305,10 +306,10 @@ static int replace_pages_by_whole_lists(struct diff *d, struct align_row row,
 {
     const uint32_t call[DIFF_SIDES] = {row.a, row.b};
     for (int i = 0; i < DIFF_SIDES; i++) {
-        if (!pages_has_page_of_call(&d->pages[i], call[i]))
+        if (!list_pages_has_page_of_call(&d->pages[i], call[i]))
             continue;
         buf_clear(&d->list[i]);
-        int st = pages_append_result(&d->pages[i], &d->side[i], call[i], &d->list[i]);
+        int st = list_pages_append_result(&d->pages[i], &d->side[i], call[i], &d->list[i]);
         if (st < 0)
             return st == MI_ENOENT ? st : fail_with_source_error(d, (enum diff_side)i, st);
         value[i] = (struct json_value){JSON_OBJECT, buf_slice(&d->list[i])};

@@ -2,8 +2,8 @@
  * server. */
 #include "replay/plan/index.h"
 #include "replay/plan/peers.h"
-#include "replay/plan/place.h"
 #include "replay/plan/rewrite.h"
+#include "replay/plan/step_list.h"
 #include "replay/plan/task.h"
 #include "replay/plan/version.h"
 #include "wire/json/text.h"

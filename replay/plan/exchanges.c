@@ -1,7 +1,7 @@
 #include "replay/plan/exchanges.h"
 
 #include "replay/plan/peers.h"
-#include "replay/plan/place.h"
+#include "replay/plan/step_list.h"
 #include "replay/plan/task.h"
 
 #include <stdlib.h>

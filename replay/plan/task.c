@@ -1,7 +1,7 @@
 #include "replay/plan/task.h"
 
 #include "replay/plan/index.h"
-#include "replay/plan/place.h"
+#include "replay/plan/step_list.h"
 #include "wire/json/text.h"
 #include "wire/meta.h"
 

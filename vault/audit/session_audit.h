@@ -12,8 +12,8 @@
 #ifndef MI_VAULT_AUDIT_SESSION_AUDIT_H
 #define MI_VAULT_AUDIT_SESSION_AUDIT_H
 
-#include "evidence/places.h"
 #include "evidence/record.h"
+#include "evidence/session_tree.h"
 #include "journal/uid.h"
 #include "vault/audit/call_audit.h"
 #include "vault/audit/findings.h"
@@ -78,7 +78,7 @@ struct session_audit {
     /* owned; the session's seals, ordered by the number of records that they cover */
     struct session_audit_seal *seal;
     size_t seal_n, seal_cap, seal_at; /* `seal_at`: index of the next seal to compare */
-    struct places places;             /* tree over the first commitments read so far */
+    struct session_tree places;       /* tree over the first commitments read so far */
     struct call_audit calls;
     int64_t messages; /* number of messages read so far */
     int64_t last_seq;

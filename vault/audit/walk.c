@@ -28,10 +28,10 @@ void session_audit_add_fault(struct session_audit *c, enum session_fault_class c
 
 void walk_add_commitment(struct session_audit *c, const struct digest *first)
 {
-    places_add_record(&c->places, first);
+    session_tree_add_record(&c->places, first);
     for (; c->seal_at < c->seal_n && c->seal[c->seal_at].records <= (int64_t)c->places.n;
          c->seal_at++) {
-        struct digest root = places_compute_root_digest(&c->places);
+        struct digest root = session_tree_compute_root(&c->places);
         if (c->seal[c->seal_at].records != (int64_t)c->places.n ||
             !digest_eq(&root, &c->seal[c->seal_at].root))
             SESSION_AUDIT_ADD_FAULT(

@@ -1,4 +1,4 @@
-#include "vault/proof/parts.h"
+#include "vault/proof/proof_state.h"
 
 #include "base/grow.h"
 #include "evidence/note.h"

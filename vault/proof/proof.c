@@ -1,8 +1,8 @@
 #include "vault/proof/proof.h"
 
 #include "evidence/bundle.h"
-#include "evidence/places.h"
-#include "vault/proof/parts.h"
+#include "evidence/session_tree.h"
+#include "vault/proof/proof_state.h"
 #include "vault/store/connect.h"
 
 #include <stdlib.h>
@@ -28,23 +28,24 @@ static int proof_check_session_evidence(struct proof *p)
 /* Adds to the bundle the groups of commitments that contain the chosen records. */
 static int proof_add_commitment_groups(struct proof *p, struct bundle_out *o)
 {
-    uint64_t groups = (p->records + PLACES_GROUP - 1) / PLACES_GROUP;
+    uint64_t groups = (p->records + SESSION_TREE_GROUP - 1) / SESSION_TREE_GROUP;
     struct digest *node = calloc(tree_count_nodes(groups), sizeof *node);
     if (node == NULL)
         return MI_ENOMEM;
     bundle_begin_section(o, BUNDLE_GROUPS);
     for (uint64_t g = 0; g < groups; g++)
-        node[g] =
-            places_digest_commitment_group(p->commitment + g * PLACES_GROUP,
-                                           size_min(PLACES_GROUP, p->records - g * PLACES_GROUP));
+        node[g] = session_tree_digest_group(
+            p->commitment + g * SESSION_TREE_GROUP,
+            size_min(SESSION_TREE_GROUP, p->records - g * SESSION_TREE_GROUP));
     tree_compute_inner_nodes(node, groups);
     for (uint64_t g = 0; g < groups; g++) {
-        size_t k = size_min(PLACES_GROUP, p->records - g * PLACES_GROUP);
+        size_t k = size_min(SESSION_TREE_GROUP, p->records - g * SESSION_TREE_GROUP);
         bool wanted = false;
         for (size_t i = 0; i < k; i++)
-            wanted = wanted || p->row[g * PLACES_GROUP + i].wanted;
+            wanted = wanted || p->row[g * SESSION_TREE_GROUP + i].wanted;
         if (wanted)
-            bundle_write_commitment_group(o, g, p->commitment + g * PLACES_GROUP, k, node, groups);
+            bundle_write_commitment_group(o, g, p->commitment + g * SESSION_TREE_GROUP, k, node,
+                                          groups);
     }
     free(node);
     return 0;

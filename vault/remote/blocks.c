@@ -1,5 +1,5 @@
 /* blocks.c - finds single messages and calls, in cached blocks of rows. */
-#include "vault/remote/pages.h"
+#include "vault/remote/store_pages.h"
 
 /* Finds the block that begins with seq `first`. If there is none, empties the block that was used
  * longest ago. */
@@ -19,15 +19,15 @@ static struct block *find_or_reuse_cache_block(struct remote *r, enum remote_tab
     return oldest;
 }
 
-int pages_find_row_of_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
-                          struct page **ret, size_t *ret_row)
+int store_pages_find_row_of_seq(struct remote *r, enum remote_table table, int64_t session,
+                                int64_t seq, struct page **ret, size_t *ret_row)
 {
     int64_t first = seq - seq % PAGES_BLOCK;
     struct remote_ask ask = {
         .table = table, .rows = PAGES_BLOCK, .from = first, .to = first + PAGES_BLOCK - 1};
-    if (!pages_set_session(r, session, &ask))
+    if (!store_pages_set_session(r, session, &ask))
         return MI_ENOENT;
-    *ret = pages_find_cached_by_seq(r, table, session, seq, ret_row);
+    *ret = store_pages_find_cached_by_seq(r, table, session, seq, ret_row);
     if (*ret != NULL) {
         page_add_reference(*ret);
         return 0;
@@ -43,7 +43,7 @@ int pages_find_row_of_seq(struct remote *r, enum remote_table table, int64_t ses
     }
     int st = 0;
     if (b->page == NULL)
-        st = table == REMOTE_CALLS ? pages_read_calls(r, &ask, &session, &b->page)
+        st = table == REMOTE_CALLS ? store_pages_read_calls(r, &ask, &session, &b->page)
                                    : page_read_from_store(r, &ask, &b->page);
     if (st < 0)
         return st;

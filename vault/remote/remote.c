@@ -69,7 +69,7 @@ int remote_find_session_by_number(struct remote *r, int64_t number, int64_t *ret
         return st;
     *ret_n = (int)p->n;
     if (p->n > 0)
-        st = pages_get_or_add_session_id(r, page_row(p, 0), ret_id);
+        st = store_pages_get_or_add_session_id(r, page_row(p, 0), ret_id);
     page_release(p);
     return st;
 }
@@ -77,7 +77,7 @@ int remote_find_session_by_number(struct remote *r, int64_t number, int64_t *ret
 bool remote_session_is_newer(const struct remote *r, int64_t a, int64_t b)
 {
     struct remote_ask x = {0}, y = {0};
-    return pages_set_session(r, a, &x) && pages_set_session(r, b, &y) &&
+    return store_pages_set_session(r, a, &x) && store_pages_set_session(r, b, &y) &&
            slice_cmp(x.session, y.session) > 0;
 }
 
@@ -90,7 +90,8 @@ int remote_read_body(struct remote *r, struct slice uid, int64_t seq, size_t max
 {
     struct remote_ask ask = {0};
     uint32_t index; /* index of the uid in r->uids; the id of the session is this index + 1 */
-    if (!intern_find(&r->uids, uid, &index) || !pages_set_session(r, (int64_t)index + 1, &ask))
+    if (!intern_find(&r->uids, uid, &index) ||
+        !store_pages_set_session(r, (int64_t)index + 1, &ask))
         return MI_ENOENT;
     return r->store.body(r->store.ctx, ask.vault, ask.session, seq, max, ret);
 }

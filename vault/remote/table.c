@@ -61,18 +61,18 @@ static int cursor_read_page(struct remote *r, struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
     bool is_call = ask->table == REMOTE_CALLS;
-    int st = ask->table == REMOTE_SESSIONS ? pages_find_adjacent_session(r, ask, &c->page)
+    int st = ask->table == REMOTE_SESSIONS ? store_pages_find_adjacent_session(r, ask, &c->page)
              : is_call || ask->table == REMOTE_MESSAGES
-                 ? pages_make_page_from_cache(r, c->session, ask, &c->page)
+                 ? store_pages_make_page_from_cache(r, c->session, ask, &c->page)
                  : MI_ENOENT;
     if (st != MI_ENOENT)
         return st;
-    st = is_call ? pages_get_calls(r, c->session, ask, &c->page)
+    st = is_call ? store_pages_get_calls(r, c->session, ask, &c->page)
                  : page_read_from_store(r, ask, &c->page);
     if (st == 0 && ask->table == REMOTE_SESSIONS)
-        pages_add_sessions_to_cache(r, ask, c->page);
+        store_pages_add_sessions_to_cache(r, ask, c->page);
     else if (st == 0 && ask->table == REMOTE_MESSAGES)
-        pages_cache_page(r, c->session, ask, c->page);
+        store_pages_cache_page(r, c->session, ask, c->page);
     return st;
 }
 
@@ -84,7 +84,7 @@ static int cursor_load_page(struct cursor *c)
     if (c->none || (ask->table != REMOTE_SESSIONS && ask->from > ask->to))
         return SQLITE_OK;
     if (ask->table != REMOTE_SESSIONS && ask->table != REMOTE_LEAVES &&
-        !pages_set_session(r, c->session, ask))
+        !store_pages_set_session(r, c->session, ask))
         return SQLITE_OK;
     ask->first = get_text_unless_empty(&c->first);
     ask->before = get_text_unless_empty(&c->before);
@@ -140,7 +140,8 @@ static void cursor_limit_sessions(struct cursor *c, int64_t from, int64_t to)
     if (from == to) {
         c->id = to;
         c->none |= to < 1;
-    } else if (to != INT64_MAX && pages_set_session(get_remote_of_cursor(c), to + 1, &above)) {
+    } else if (to != INT64_MAX &&
+               store_pages_set_session(get_remote_of_cursor(c), to + 1, &above)) {
         buf_slice_add(&c->before, above.session);
     } else {
         c->none |= to != INT64_MAX;
@@ -250,11 +251,12 @@ static int remote_table_filter(sqlite3_vtab_cursor *base, int plan, const char *
     c->one = c->id != 0;
     if (!c->one || c->none)
         return cursor_load_page(c);
-    int st = t->table == REMOTE_SESSIONS ? pages_find_session(t->remote, c->id, &c->page, &c->row)
+    int st = t->table == REMOTE_SESSIONS
+                 ? store_pages_find_session(t->remote, c->id, &c->page, &c->row)
              : t->table == REMOTE_SUMMARIES
-                 ? pages_find_summary(t->remote, c->id, &c->page, &c->row)
-                 : pages_find_row_of_seq(t->remote, t->table, c->session, c->ask.from, &c->page,
-                                         &c->row);
+                 ? store_pages_find_summary(t->remote, c->id, &c->page, &c->row)
+                 : store_pages_find_row_of_seq(t->remote, t->table, c->session, c->ask.from,
+                                               &c->page, &c->row);
     return st == 0 || st == MI_ENOENT ? SQLITE_OK : cursor_set_store_error(c, st);
 }
 
@@ -281,7 +283,7 @@ static int cursor_row_id(struct cursor *c, sqlite3_int64 *ret)
     int64_t id = c->session;
     int st = 0;
     if (c->ask.table == REMOTE_SESSIONS)
-        st = pages_get_or_add_session_id(get_remote_of_cursor(c), row, &id);
+        st = store_pages_get_or_add_session_id(get_remote_of_cursor(c), row, &id);
     else if (c->ask.table == REMOTE_MESSAGES || c->ask.table == REMOTE_CALLS)
         id = schema_message_id(c->session, (uint64_t)row[REMOTE_MESSAGE_SEQ].number);
     *ret = id;

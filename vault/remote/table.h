@@ -5,7 +5,7 @@
 #ifndef MI_VAULT_REMOTE_TABLE_H
 #define MI_VAULT_REMOTE_TABLE_H
 
-#include "vault/remote/pages.h"
+#include "vault/remote/store_pages.h"
 
 /* The plan that plan_choose_index() makes for xFilter. idxNum: the flags; idxStr: two characters
  * for each argument, a column ('a' is the first) and an operator. */

@@ -49,10 +49,10 @@ static int coverage_run_statement(sqlite3 *db, sqlite3_stmt *q)
 
 /* State of reading the commitments of a session's last, incomplete group. */
 struct slots {
-    struct places *to;
+    struct session_tree *to;
     /* index of the first commitment of the group among all commitments of the session */
     uint64_t from;
-    bool filled[PLACES_GROUP]; /* true: the commitment was read */
+    bool filled[SESSION_TREE_GROUP]; /* true: the commitment was read */
 };
 
 static void store_record_commitment(struct slots *s, sqlite3_stmt *q, int i, uint64_t place)
@@ -108,7 +108,7 @@ static int load_message_commitments(struct slots *s, sqlite3 *db, int64_t sessio
 static int load_last_commitment_group(struct coverage *c, sqlite3 *db)
 {
     struct slots s = {.to = &c->places,
-                      .from = c->places.n - places_count_ungrouped_records(&c->places)};
+                      .from = c->places.n - session_tree_count_ungrouped(&c->places)};
     int st = 0;
     if (s.from == c->places.n)
         return 0;
@@ -143,7 +143,7 @@ static int coverage_load_session_evidence(struct coverage *c, sqlite3 *db, int64
     int rc = sqlite3_step(q);
     c->covered = false;
     c->changed = false;
-    c->places = (struct places){0};
+    c->places = (struct session_tree){0};
     c->last_seq = 0;
     if (rc == SQLITE_ROW) {
         c->covered = sqlite3_column_int(q, 0) != 0;
@@ -151,7 +151,8 @@ static int coverage_load_session_evidence(struct coverage *c, sqlite3 *db, int64
         c->places.n = (uint64_t)sqlite3_column_int64(q, 2);
         c->last_seq = (uint64_t)sqlite3_column_int64(q, 4);
         /* If the tree is invalid, the vault was changed: verification will report it. */
-        if (!tree_read_roots(&c->places.groups, c->places.n / PLACES_GROUP, connect_column(q, 3)))
+        if (!tree_read_roots(&c->places.groups, c->places.n / SESSION_TREE_GROUP,
+                             connect_column(q, 3)))
             c->places.groups = (struct tree){0};
         rc = sqlite3_step(q);
     }
@@ -178,7 +179,7 @@ int coverage_switch_to_session(struct coverage *c, sqlite3 *db, int64_t session_
 
 static void coverage_add_record(struct coverage *c, const struct digest *commitment)
 {
-    places_add_record(&c->places, commitment);
+    session_tree_add_record(&c->places, commitment);
     c->changed = true;
 }
 
@@ -211,7 +212,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
     c->covered = true;
     c->ended = false;
     c->last_seq = 0;
-    c->places = (struct places){0};
+    c->places = (struct session_tree){0};
     coverage_add_record(c, &leaf.digest);
     return 0;
 }
@@ -306,7 +307,7 @@ static int coverage_store_end_and_seal(struct coverage *c, sqlite3 *db)
     struct leaf leaf = {.type = LEAF_SEAL,
                         .at_us = clock_wall_us(),
                         .records = (int64_t)c->places.n,
-                        .root = places_compute_root_digest(&c->places)};
+                        .root = session_tree_compute_root(&c->places)};
     struct buf end = {0};
     struct salt salt;
     bool same = false;

@@ -19,8 +19,8 @@
 #ifndef MI_VAULT_STORE_COVERAGE_H
 #define MI_VAULT_STORE_COVERAGE_H
 
-#include "evidence/places.h"
 #include "evidence/salts.h"
+#include "evidence/session_tree.h"
 #include "vault/store/row_batch.h"
 
 struct coverage {
@@ -30,7 +30,7 @@ struct coverage {
     /* true: the tree or the number of records has changed and is not saved yet */
     bool changed;
     uint64_t last_seq; /* seq of the last message that was stored */
-    struct places places;
+    struct session_tree places;
     struct salts salts;
     sqlite3_stmt *save; /* owned; statement that saves the coverage; prepared at its first use */
     struct buf packed;  /* owned; the tree, encoded as bytes */

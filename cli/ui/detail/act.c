@@ -1,5 +1,5 @@
 /* act.c - folds, searches and copies in a document. */
-#include "cli/ui/detail/parts.h"
+#include "cli/ui/detail/detail_parts.h"
 
 #include "base/text.h"
 

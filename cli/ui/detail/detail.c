@@ -1,6 +1,6 @@
 #include "cli/ui/detail/detail.h"
 
-#include "cli/ui/detail/parts.h"
+#include "cli/ui/detail/detail_parts.h"
 #include "cli/ui/detail/token.h"
 #include "wire/json/pointer.h"
 

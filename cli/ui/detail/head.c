@@ -1,6 +1,6 @@
 /* head.c - the parts of a document with facts about the call or message, and the titles of all
  * parts. */
-#include "cli/ui/detail/parts.h"
+#include "cli/ui/detail/detail_parts.h"
 
 #include "base/clock.h"
 #include "base/grow.h"

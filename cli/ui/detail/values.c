@@ -1,6 +1,6 @@
 /* values.c - parts for the values of a call, without the messages around them: arguments, result,
  * error. */
-#include "cli/ui/detail/parts.h"
+#include "cli/ui/detail/detail_parts.h"
 
 #include "base/text.h"
 #include "base/units.h"

@@ -1,7 +1,7 @@
 /* The test vectors of docs/evidence.md, which were computed by another program: tests/evidence/make-vectors. */
 #include "evidence/key_leaf.h"
 #include "evidence/note.h"
-#include "evidence/places.h"
+#include "evidence/session_tree.h"
 #include "evidence/record.h"
 #include "wire/json/text.h"
 
@@ -127,11 +127,11 @@ static void test_vectors_roots_of_sessions(void **state)
         commitment[n] = digest(v);
     }
     for (list = json_walk_begin(member(trees, "roots")); json_walk_next(&list, &key, &v); count++) {
-        static const struct places none;
-        struct places p = none;
+        static const struct session_tree none;
+        struct session_tree p = none;
         while ((int64_t)p.n < number(member(v, "records")))
-            places_add_record(&p, &commitment[p.n]);
-        struct digest is = places_compute_root_digest(&p), should = digest(member(v, "root"));
+            session_tree_add_record(&p, &commitment[p.n]);
+        struct digest is = session_tree_compute_root(&p), should = digest(member(v, "root"));
         if (!digest_eq(&is, &should))
             fail_msg("the root over %d records", (int)p.n);
         buf_clear(&got);

@@ -1,7 +1,7 @@
 /* bundle: what is not exactly what was sealed and signed is refused. */
 #include "evidence/bundle.h"
 #include "evidence/key_leaf.h"
-#include "evidence/places.h"
+#include "evidence/session_tree.h"
 
 #include "tests/support/unit.h"
 
@@ -136,21 +136,21 @@ static void add_redact(struct made *m, size_t i, const struct digest *old, const
 static void make(struct made *m, size_t n, size_t redacted, bool rotated)
 {
     struct slice f[MI_COUNT(end_fields)];
-    struct places p = {0};
+    struct session_tree p = {0};
     *m = (struct made){.n = n, .redacted = redacted, .rotated = rotated};
     m->salt = calloc(n, sizeof *m->salt);
     m->commitment = calloc(n, sizeof *m->commitment);
-    m->groups = (n + PLACES_GROUP - 1) / PLACES_GROUP;
+    m->groups = (n + SESSION_TREE_GROUP - 1) / SESSION_TREE_GROUP;
     m->group = calloc(tree_count_nodes(m->groups), sizeof *m->group);
     for (size_t i = 0; i < n; i++) {
         memcpy(m->salt[i].b, &i, sizeof i);
         m->commitment[i] =
             i == redacted && i > 0 ? digest_of_text(slice_of("old")) : commit_place(i, &m->salt[i]);
-        places_add_record(&p, &m->commitment[i]);
+        session_tree_add_record(&p, &m->commitment[i]);
     }
     for (size_t g = 0; g < m->groups; g++)
-        m->group[g] = places_digest_commitment_group(m->commitment + g * PLACES_GROUP,
-                                                     size_min(PLACES_GROUP, n - g * PLACES_GROUP));
+        m->group[g] = session_tree_digest_group(m->commitment + g * SESSION_TREE_GROUP,
+                                                     size_min(SESSION_TREE_GROUP, n - g * SESSION_TREE_GROUP));
     tree_compute_inner_nodes(m->group, m->groups);
     end_slices(f);
     m->end = commit(&m->salt[0], f, MI_COUNT(end_fields));
@@ -169,7 +169,7 @@ static void make(struct made *m, size_t n, size_t redacted, bool rotated)
                                .end = slice_of("client-closed"),
                                .digest = m->end,
                                .records = (int64_t)n,
-                               .root = places_compute_root_digest(&p)});
+                               .root = session_tree_compute_root(&p)});
     if (redacted > 0) {
         struct digest now = commit_place(redacted, &m->salt[redacted]);
         m->second = digest_of_text(slice_of("middle"));
@@ -236,9 +236,9 @@ static void bundle(struct made *m, const struct secret_key *k, size_t from, size
     }
     bundle_begin_section(&o, BUNDLE_GROUPS);
     for (size_t g = 0; g < m->groups; g++)
-        if (g == 0 || (g * PLACES_GROUP < to && (g + 1) * PLACES_GROUP > from))
-            bundle_write_commitment_group(&o, g, m->commitment + g * PLACES_GROUP,
-                               size_min(PLACES_GROUP, m->n - g * PLACES_GROUP), m->group,
+        if (g == 0 || (g * SESSION_TREE_GROUP < to && (g + 1) * SESSION_TREE_GROUP > from))
+            bundle_write_commitment_group(&o, g, m->commitment + g * SESSION_TREE_GROUP,
+                               size_min(SESSION_TREE_GROUP, m->n - g * SESSION_TREE_GROUP), m->group,
                                m->groups);
     bundle_begin_section(&o, BUNDLE_RECORDS);
     write_record(m, &o, 0);

@@ -1,5 +1,5 @@
 /* tree: Merkle trees of RFC 6962, and proofs; places: the tree over the records of a session. */
-#include "evidence/places.h"
+#include "evidence/session_tree.h"
 
 #include "tests/support/unit.h"
 
@@ -171,20 +171,20 @@ static void test_places_are_groups_in_a_tree(void **state)
     static struct digest commitments[4097];
     for (size_t i = 0; i < MI_COUNT(commitments); i++)
         commitments[i] = tree_leaf_digest((struct slice){(const char *)&i, sizeof i});
-    static struct places p;
+    static struct session_tree p;
     for (size_t i = 0; i < MI_COUNT(sizes); i++) {
-        static struct digest groups[MI_COUNT(commitments) / PLACES_GROUP + 1];
+        static struct digest groups[MI_COUNT(commitments) / SESSION_TREE_GROUP + 1];
         size_t n = 0;
         while (p.n < sizes[i])
-            places_add_record(&p, &commitments[p.n]);
-        for (size_t at = 0; at < sizes[i]; at += PLACES_GROUP)
+            session_tree_add_record(&p, &commitments[p.n]);
+        for (size_t at = 0; at < sizes[i]; at += SESSION_TREE_GROUP)
             groups[n++] = tree_leaf_digest((struct slice){
-                (const char *)&commitments[at], DIGEST_N * size_min(PLACES_GROUP, sizes[i] - at)});
-        struct digest want = root_by_definition(groups, n), got = places_compute_root_digest(&p);
+                (const char *)&commitments[at], DIGEST_N * size_min(SESSION_TREE_GROUP, sizes[i] - at)});
+        struct digest want = root_by_definition(groups, n), got = session_tree_compute_root(&p);
         if (!digest_eq(&got, &want))
             fail_msg("the root over %zu records", sizes[i]);
-        assert_int_equal(p.groups.n, sizes[i] / PLACES_GROUP);
-        assert_int_equal(places_count_ungrouped_records(&p), sizes[i] % PLACES_GROUP);
+        assert_int_equal(p.groups.n, sizes[i] / SESSION_TREE_GROUP);
+        assert_int_equal(session_tree_count_ungrouped(&p), sizes[i] % SESSION_TREE_GROUP);
     }
 }
 

@@ -745,7 +745,7 @@ static void test_redact_every_key_is_in_the_document(void **state)
         }
 }
 
-/* ---- the quick test (redact/quick.c) against the walk ---------------------------------------- */
+/* ---- the quick test (redact/quick_accept.c) against the walk ---------------------------------------- */
 
 #define DOCUMENTS 50000
 

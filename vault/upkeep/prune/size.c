@@ -90,7 +90,7 @@ static int64_t count_record_bytes(sqlite3_stmt *q)
 #define CELL_HEAD 11
 
 /* Adds a row to the pages. Returns the number of new pages. */
-static int64_t pages_add_row_size(struct prune_pages *x, int64_t page, int64_t row)
+static int64_t store_pages_add_row_size(struct prune_pages *x, int64_t page, int64_t row)
 {
     int64_t most = page - 35, least = (page - 12) * 32 / 255 - 23, more = 0, local = row;
     if (row > most) { /* the row does not fit into a page, so a part of it is in overflow pages */
@@ -122,8 +122,8 @@ static int count_table_pages(struct prune *p, size_t i, int64_t id, int64_t *pag
         return st;
     int rc;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
-        *pages +=
-            pages_add_row_size(filled, p->page_size, tables[i].others + count_record_bytes(q));
+        *pages += store_pages_add_row_size(filled, p->page_size,
+                                           tables[i].others + count_record_bytes(q));
         p->plan.messages += i == 0;
     }
     return db_finish_statement(&p->d, q, rc);

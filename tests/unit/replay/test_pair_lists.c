@@ -1,5 +1,5 @@
 /* Pairing two short lists of different lengths. */
-#include "replay/compare/near.h"
+#include "replay/compare/pair_lists.h"
 
 #include "tests/support/unit.h"
 
@@ -26,7 +26,7 @@ static uint32_t smallest(uint32_t n, uint32_t m, uint32_t i, uint32_t j)
     return best;
 }
 
-static void test_near_pairs_differ_as_little_as_possible_in_order(void **state)
+static void test_pair_lists_pairs_differ_as_little_as_possible_in_order(void **state)
 {
     (void)state;
     uint32_t seed = 1;
@@ -46,7 +46,7 @@ static void test_near_pairs_differ_as_little_as_possible_in_order(void **state)
     }
 }
 
-static void test_near_of_equal_distances_takes_the_first(void **state)
+static void test_pair_lists_of_equal_distances_takes_the_first(void **state)
 {
     (void)state;
     uint32_t partner[NEAR_LIST];
@@ -61,7 +61,7 @@ static int failing(void *ctx, uint32_t of_short, uint32_t of_long)
     return MI_ENOMEM;
 }
 
-static void test_near_returns_the_error_of_the_distance(void **state)
+static void test_pair_lists_returns_the_error_of_the_distance(void **state)
 {
     (void)state;
     uint32_t partner[NEAR_LIST];
@@ -71,9 +71,9 @@ static void test_near_returns_the_error_of_the_distance(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_near_pairs_differ_as_little_as_possible_in_order),
-        cmocka_unit_test(test_near_of_equal_distances_takes_the_first),
-        cmocka_unit_test(test_near_returns_the_error_of_the_distance),
+        cmocka_unit_test(test_pair_lists_pairs_differ_as_little_as_possible_in_order),
+        cmocka_unit_test(test_pair_lists_of_equal_distances_takes_the_first),
+        cmocka_unit_test(test_pair_lists_returns_the_error_of_the_distance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

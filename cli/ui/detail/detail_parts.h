@@ -1,6 +1,7 @@
-/* parts.h - struct detail: the parts of a document. Internal to cli/ui/detail/. Nothing blocks. */
-#ifndef MI_CLI_UI_DETAIL_PARTS_H
-#define MI_CLI_UI_DETAIL_PARTS_H
+/* detail_parts.h - struct detail: the parts of a document. Internal to cli/ui/detail/. Nothing
+ * blocks. */
+#ifndef MI_CLI_UI_DETAIL_DETAIL_PARTS_H
+#define MI_CLI_UI_DETAIL_DETAIL_PARTS_H
 
 #include "cli/ui/detail/detail.h"
 #include "cli/ui/detail/view.h"

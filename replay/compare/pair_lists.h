@@ -1,12 +1,12 @@
-/* near.h - pairs two short lists of different lengths so that the pairs differ as little as
+/* pair_lists.h - pairs two short lists of different lengths so that the pairs differ as little as
  * possible.
  *
  * Every member of the shorter list gets a partner; the order of both lists is kept. If several
  * pairings are equally good, the one with the earliest partners is taken.
  *
  * Blocks    as the distance function does; otherwise pure. */
-#ifndef MI_REPLAY_COMPARE_NEAR_H
-#define MI_REPLAY_COMPARE_NEAR_H
+#ifndef MI_REPLAY_COMPARE_PAIR_LISTS_H
+#define MI_REPLAY_COMPARE_PAIR_LISTS_H
 
 #include "base/base.h"
 

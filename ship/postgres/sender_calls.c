@@ -1,4 +1,4 @@
-/* parts.c - functions that all steps of a round use. */
+/* sender_calls.c - functions that all steps of a round use. */
 #include "ship/postgres/sender.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* quick.c - recognizes most JSON in which the walk (walk.c) replaces nothing, in a third of the
- * time of the walk.
+/* quick_accept.c - recognizes most JSON in which the walk (walk.c) replaces nothing, in a third of
+ * the time of the walk.
  *
  * Each exception of the walk that depends on more than one string or key makes the test fail:
  * `value` beside `name`, a `blob` or `data` of base64, headers, options and their arguments, the

@@ -1,4 +1,4 @@
-#include "replay/compare/pages.h"
+#include "replay/compare/list_pages.h"
 
 #include "base/grow.h"
 #include "wire/json/text.h"
@@ -22,13 +22,13 @@ static const char *get_list_member_of_method(struct slice method)
     return NULL;
 }
 
-void pages_close(struct pages *p)
+void list_pages_close(struct list_pages *p)
 {
     free(p->list);
-    *p = (struct pages){0};
+    *p = (struct list_pages){0};
 }
 
-static struct page *find_page_of_call(const struct pages *p, uint32_t call)
+static struct page *find_page_of_call(const struct list_pages *p, uint32_t call)
 {
     size_t from = 0, to = p->n;
     while (from < to) {
@@ -56,7 +56,7 @@ static uint64_t hash_page_cursor(struct json_value cursor, struct buf *scratch)
 /* Returns the page that precedes the page requested with this cursor: the newest page of the same
  * topic (method and target) whose answer has this cursor as `nextCursor`. Skips pages whose next
  * page is known already. NULL: there is none. */
-static struct page *find_previous_page(struct pages *p, uint32_t topic, uint64_t cursor)
+static struct page *find_previous_page(struct list_pages *p, uint32_t topic, uint64_t cursor)
 {
     for (size_t i = p->n; cursor != 0 && i > 0; i--) {
         struct page *x = &p->list[i - 1];
@@ -66,7 +66,7 @@ static struct page *find_previous_page(struct pages *p, uint32_t topic, uint64_t
     return NULL;
 }
 
-static int add_page_of_call(struct pages *p, struct compared_recording *s, uint32_t call,
+static int add_page_of_call(struct list_pages *p, struct compared_recording *s, uint32_t call,
                             struct buf *scratch)
 {
     struct rpc request, answer;
@@ -93,11 +93,11 @@ static int add_page_of_call(struct pages *p, struct compared_recording *s, uint3
     return 0;
 }
 
-int pages_open(struct pages *p, struct compared_recording *s)
+int list_pages_open(struct list_pages *p, struct compared_recording *s)
 {
     struct buf scratch = {0};
     int st = 0;
-    *p = (struct pages){0};
+    *p = (struct list_pages){0};
     for (uint32_t i = 0; st == 0 && i < s->n; i++) {
         struct diff_call c = compared_recording_get_call(s, i);
         if (c.answer != 0 && get_list_member_of_method(c.method) != NULL)
@@ -107,12 +107,12 @@ int pages_open(struct pages *p, struct compared_recording *s)
     return st;
 }
 
-bool pages_has_page_of_call(const struct pages *p, uint32_t call)
+bool list_pages_has_page_of_call(const struct list_pages *p, uint32_t call)
 {
     return find_page_of_call(p, call) != NULL;
 }
 
-uint32_t pages_find_first_call(const struct pages *p, uint32_t call)
+uint32_t list_pages_find_first_call(const struct list_pages *p, uint32_t call)
 {
     const struct page *x = find_page_of_call(p, call);
     return x != NULL ? x->first : call;
@@ -150,7 +150,7 @@ static void append_list_entries(struct buf *b, struct json_value entries)
 
 /* Appends the entries of the first page `x`, and of all pages after this page. result: the result
  * of the first page. */
-static int add_entries_of_all_pages(const struct pages *p, struct compared_recording *s,
+static int add_entries_of_all_pages(const struct list_pages *p, struct compared_recording *s,
                                     const struct page *x, struct json_value result,
                                     const char *list, struct buf *b)
 {
@@ -169,8 +169,8 @@ static int add_entries_of_all_pages(const struct pages *p, struct compared_recor
     return 0;
 }
 
-int pages_append_result(const struct pages *p, struct compared_recording *s, uint32_t call,
-                        struct buf *b)
+int list_pages_append_result(const struct list_pages *p, struct compared_recording *s,
+                             uint32_t call, struct buf *b)
 {
     const struct page *x = find_page_of_call(p, call);
     const char *list = get_list_member_of_method(compared_recording_get_call(s, call).method);

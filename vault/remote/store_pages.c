@@ -1,4 +1,4 @@
-#include "vault/remote/pages.h"
+#include "vault/remote/store_pages.h"
 
 #include "base/grow.h"
 #include "vault/store/schema.h"
@@ -119,7 +119,7 @@ void page_release(struct page *p)
 
 /* ---- sessions ---- */
 
-int pages_get_or_add_session_id(struct remote *r, const struct cell *session, int64_t *ret)
+int store_pages_get_or_add_session_id(struct remote *r, const struct cell *session, int64_t *ret)
 {
     uint32_t index, vault;
     if (intern_add(&r->vaults, session[REMOTE_SESSION_VAULT].text, &vault) < 0 ||
@@ -131,7 +131,7 @@ int pages_get_or_add_session_id(struct remote *r, const struct cell *session, in
     return 0;
 }
 
-bool pages_set_session(const struct remote *r, int64_t id, struct remote_ask *ask)
+bool store_pages_set_session(const struct remote *r, int64_t id, struct remote_ask *ask)
 {
     if (id < 1 || (uint64_t)id > r->uids.n)
         return false;
@@ -151,10 +151,10 @@ static bool page_find_uid(const struct page *p, struct slice uid, size_t *ret)
     return false;
 }
 
-int pages_find_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row)
+int store_pages_find_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row)
 {
     struct remote_ask ask = {.table = REMOTE_SESSIONS, .rows = 1};
-    if (!pages_set_session(r, id, &ask))
+    if (!store_pages_set_session(r, id, &ask))
         return MI_ENOENT;
     ask.first = ask.session;
     struct page *const pages[] = {r->sessions[0], r->sessions[1], r->session};
@@ -175,7 +175,8 @@ int pages_find_session(struct remote *r, int64_t id, struct page **ret, size_t *
     return 0;
 }
 
-void pages_add_sessions_to_cache(struct remote *r, const struct remote_ask *ask, struct page *p)
+void store_pages_add_sessions_to_cache(struct remote *r, const struct remote_ask *ask,
+                                       struct page *p)
 {
     if (ask->rows == 1)
         return;
@@ -207,7 +208,8 @@ static bool page_find_adjacent_session(const struct page *p, struct slice uid, b
     return !at_end || (older ? p->last && !p->bounded : p->first);
 }
 
-int pages_find_adjacent_session(struct remote *r, const struct remote_ask *ask, struct page **ret)
+int store_pages_find_adjacent_session(struct remote *r, const struct remote_ask *ask,
+                                      struct page **ret)
 {
     bool older = ask->backwards && ask->before.p != NULL && ask->first.p == NULL;
     bool newer = !ask->backwards && ask->before.p == NULL && ask->first.n > 1;
@@ -268,8 +270,8 @@ static const struct kept *get_cached_pages_of_table(const struct remote *r, enum
     return table == REMOTE_CALLS ? r->calls : r->kept;
 }
 
-int pages_make_page_from_cache(struct remote *r, int64_t session, const struct remote_ask *ask,
-                               struct page **ret)
+int store_pages_make_page_from_cache(struct remote *r, int64_t session,
+                                     const struct remote_ask *ask, struct page **ret)
 {
     size_t n;
     const struct kept *kept = get_cached_pages_of_table(r, ask->table, &n);
@@ -306,8 +308,8 @@ static void set_cached_page(struct kept *k, int64_t session, const struct remote
         k->to = seq;
 }
 
-void pages_cache_page(struct remote *r, int64_t session, const struct remote_ask *ask,
-                      struct page *p)
+void store_pages_cache_page(struct remote *r, int64_t session, const struct remote_ask *ask,
+                            struct page *p)
 {
     set_cached_page(&r->kept[r->kept_next++ % MI_COUNT(r->kept)], session, ask, p);
 }
@@ -330,7 +332,7 @@ static int group_prefetch_next_sessions(struct remote *r, int64_t last_id, struc
     struct remote_ask here, last;
     const struct page *p = NULL;
     size_t row = 0, before;
-    if (!pages_set_session(r, g->id[0], &here) || !pages_set_session(r, last_id, &last))
+    if (!store_pages_set_session(r, g->id[0], &here) || !store_pages_set_session(r, last_id, &last))
         return 0;
     for (size_t i = 0; i < MI_COUNT(r->listed) && p == NULL; i++)
         if (page_find_uid(r->listed[i], here.session, &row) &&
@@ -339,12 +341,12 @@ static int group_prefetch_next_sessions(struct remote *r, int64_t last_id, struc
     for (; p != NULL && g->n <= REMOTE_SESSIONS_MORE && row + g->n < p->n; g->n++) {
         const struct cell *session = page_row(p, row + g->n);
         g->uid[g->n] = session[REMOTE_SESSION_UID].text;
-        if (pages_get_or_add_session_id(r, session, &g->id[g->n]) < 0)
+        if (store_pages_get_or_add_session_id(r, session, &g->id[g->n]) < 0)
             return MI_ENOMEM;
     }
-    /* set the uid and the vault again, because pages_get_or_add_session_id() may have moved them in
-     * memory */
-    if (pages_set_session(r, g->id[0], ask)) {
+    /* set the uid and the vault again, because store_pages_get_or_add_session_id() may have moved
+     * them in memory */
+    if (store_pages_set_session(r, g->id[0], ask)) {
         ask->more = &g->uid[1];
         ask->more_n = g->n - 1;
     }
@@ -382,8 +384,8 @@ static int split_calls_by_session(struct remote *r, const struct page *all, bool
     return st;
 }
 
-int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64_t *session,
-                     struct page **ret)
+int store_pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64_t *session,
+                           struct page **ret)
 {
     struct page *all = make_page(REMOTE_CALLS);
     if (all == NULL)
@@ -404,8 +406,8 @@ int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64
     return st;
 }
 
-int pages_get_calls(struct remote *r, int64_t session, const struct remote_ask *ask,
-                    struct page **ret)
+int store_pages_get_calls(struct remote *r, int64_t session, const struct remote_ask *ask,
+                          struct page **ret)
 {
     struct group g = {.n = 1, .id = {session}};
     struct remote_ask wide = *ask;
@@ -415,7 +417,7 @@ int pages_get_calls(struct remote *r, int64_t session, const struct remote_ask *
     if (g.n > 1)
         wide.rows = REMOTE_ROWS;
     r->calls_session = session;
-    return pages_read_calls(r, &wide, g.id, ret);
+    return store_pages_read_calls(r, &wide, g.id, ret);
 }
 
 /* ---- summaries ---- */
@@ -431,14 +433,14 @@ static bool find_cached_summary(const struct remote *r, int64_t id, size_t *ret)
 }
 
 /* Reads the summary of a session, and the summaries that will probably be requested next. */
-static int pages_read_summaries(struct remote *r, int64_t id)
+static int store_pages_read_summaries(struct remote *r, int64_t id)
 {
     struct group g = {.n = 1, .id = {id}};
     struct remote_ask ask = {.table = REMOTE_SUMMARIES};
     struct page *all = make_page(REMOTE_SUMMARIES);
     struct filling f = {.page = all, .ask = &ask};
     int st = all != NULL ? 0 : MI_ENOMEM;
-    if (!pages_set_session(r, id, &ask))
+    if (!store_pages_set_session(r, id, &ask))
         st = st < 0 ? st : MI_ENOENT;
     if (st == 0)
         st = group_prefetch_next_sessions(r, r->summary_of[0], &g, &ask);
@@ -458,10 +460,10 @@ static int pages_read_summaries(struct remote *r, int64_t id)
     return st;
 }
 
-int pages_find_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row)
+int store_pages_find_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row)
 {
     if (!find_cached_summary(r, id, ret_row)) {
-        int st = pages_read_summaries(r, id);
+        int st = store_pages_read_summaries(r, id);
         if (st < 0)
             return st;
         if (!find_cached_summary(r, id, ret_row))
@@ -482,8 +484,8 @@ bool page_find_seq(const struct page *p, int64_t seq, bool backwards, size_t *re
     return i < p->n && page_row(p, i)[REMOTE_MESSAGE_SEQ].number == seq;
 }
 
-struct page *pages_find_cached_by_seq(struct remote *r, enum remote_table table, int64_t session,
-                                      int64_t seq, size_t *ret)
+struct page *store_pages_find_cached_by_seq(struct remote *r, enum remote_table table,
+                                            int64_t session, int64_t seq, size_t *ret)
 {
     size_t n;
     for (const struct kept *k = get_cached_pages_of_table(r, table, &n), *end = k + n; k < end;

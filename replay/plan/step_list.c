@@ -1,4 +1,4 @@
-#include "replay/plan/place.h"
+#include "replay/plan/step_list.h"
 
 /* maximum number of active exchanges that are searched for the cause of a question */
 #define CAUSE_LOOK 4096

@@ -1,4 +1,4 @@
-/* rows.c - the statements of vault/unsent; reads batches of rows. */
+/* unsent_rows.c - the statements of vault/unsent; reads batches of rows. */
 #include "vault/unsent/state.h"
 
 #include "model/values.h"

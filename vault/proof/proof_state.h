@@ -1,6 +1,6 @@
-/* parts.h - struct proof, and the functions that the files of vault/proof share. */
-#ifndef MI_VAULT_PROOF_PARTS_H
-#define MI_VAULT_PROOF_PARTS_H
+/* proof_state.h - struct proof, and the functions that the files of vault/proof share. */
+#ifndef MI_VAULT_PROOF_PROOF_STATE_H
+#define MI_VAULT_PROOF_PROOF_STATE_H
 
 #include "evidence/bundle_form.h"
 #include "evidence/leaf.h"

@@ -1,4 +1,5 @@
-/* maybe.c - quick tests of whether a string must be searched for JSON that has names of secrets. */
+/* search_needed.c - quick tests of whether a string must be searched for JSON that has names of
+ * secrets. */
 #include "redact/member_value.h"
 #include "redact/option.h"
 #include "redact/read.h"

@@ -1,6 +1,6 @@
-/* place.h - decides which list a step belongs to (exchanges.h). */
-#ifndef MI_REPLAY_PLAN_PLACE_H
-#define MI_REPLAY_PLAN_PLACE_H
+/* step_list.h - decides which list a step belongs to (exchanges.h). */
+#ifndef MI_REPLAY_PLAN_STEP_LIST_H
+#define MI_REPLAY_PLAN_STEP_LIST_H
 
 #include "replay/plan/tables.h"
 

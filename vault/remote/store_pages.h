@@ -1,4 +1,4 @@
-/* pages.h - rows of a store in memory: pages, some of which are cached for later look-ups.
+/* store_pages.h - rows of a store in memory: pages, some of which are cached for later look-ups.
  *
  * Cached    the pages of sessions, of messages and of calls that were read most recently, and
  *           blocks of calls and of messages without bodies. An answer's request is nearly always
@@ -7,8 +7,8 @@
  * Owns      a page is freed when its last holder calls page_release().
  * Errors    MI_ENOMEM, or those of struct remote_store.
  * Blocks    on the store. */
-#ifndef MI_VAULT_REMOTE_PAGES_H
-#define MI_VAULT_REMOTE_PAGES_H
+#ifndef MI_VAULT_REMOTE_STORE_PAGES_H
+#define MI_VAULT_REMOTE_STORE_PAGES_H
 
 #include "base/intern.h"
 #include "vault/remote/remote.h"
@@ -90,44 +90,48 @@ static inline const struct cell *page_row(const struct page *p, size_t i)
  * first. */
 bool page_find_seq(const struct page *p, int64_t seq, bool backwards, size_t *ret);
 /* Returns the cached page that has this message or call, borrowed; NULL if there is none. */
-struct page *pages_find_cached_by_seq(struct remote *r, enum remote_table table, int64_t session,
-                                      int64_t seq, size_t *ret);
+struct page *store_pages_find_cached_by_seq(struct remote *r, enum remote_table table,
+                                            int64_t session, int64_t seq, size_t *ret);
 
 /* Finds the id of a session; a session that was not read before gets a new id. session: a row of a
  * page of sessions. Returns 0 or MI_ENOMEM. */
-MI_MUST int pages_get_or_add_session_id(struct remote *r, const struct cell *session, int64_t *ret);
+MI_MUST int store_pages_get_or_add_session_id(struct remote *r, const struct cell *session,
+                                              int64_t *ret);
 /* Sets uid and vault of the request to those of the session with this id. false: there is no such
  * session. */
-MI_MUST bool pages_set_session(const struct remote *r, int64_t id, struct remote_ask *ask);
+MI_MUST bool store_pages_set_session(const struct remote *r, int64_t id, struct remote_ask *ask);
 /* Find the row of a session, or its summary. The page stays valid until the caller releases it.
  * MI_ENOENT: there is no such row. */
-MI_MUST int pages_find_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
-MI_MUST int pages_find_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
+MI_MUST int store_pages_find_session(struct remote *r, int64_t id, struct page **ret,
+                                     size_t *ret_row);
+MI_MUST int store_pages_find_summary(struct remote *r, int64_t id, struct page **ret,
+                                     size_t *ret_row);
 /* Finds the row of a message or of a call, as `table` says. The page stays valid until the caller
  * releases it. */
-MI_MUST int pages_find_row_of_seq(struct remote *r, enum remote_table table, int64_t session,
-                                  int64_t seq, struct page **ret, size_t *ret_row);
+MI_MUST int store_pages_find_row_of_seq(struct remote *r, enum remote_table table, int64_t session,
+                                        int64_t seq, struct page **ret, size_t *ret_row);
 /* Finds the session that is the next older or next newer one after the session in `ask`, and makes
  * a page of it from cached pages. The page has no rows if there is no such session. MI_ENOENT: no
  * cached page answers this, so ask the store. */
-MI_MUST int pages_find_adjacent_session(struct remote *r, const struct remote_ask *ask,
-                                        struct page **ret);
+MI_MUST int store_pages_find_adjacent_session(struct remote *r, const struct remote_ask *ask,
+                                              struct page **ret);
 /* Stores a page of sessions in the cache, for later look-ups. A page that was requested with a
  * maximum of one row is not stored. */
-void pages_add_sessions_to_cache(struct remote *r, const struct remote_ask *ask, struct page *p);
+void store_pages_add_sessions_to_cache(struct remote *r, const struct remote_ask *ask,
+                                       struct page *p);
 /* Like page_read_from_store(), but makes a page of messages or calls from cached pages. MI_ENOENT:
  * the cached pages lack a row, so ask the store. */
-MI_MUST int pages_make_page_from_cache(struct remote *r, int64_t session,
-                                       const struct remote_ask *ask, struct page **ret);
-void pages_cache_page(struct remote *r, int64_t session, const struct remote_ask *ask,
-                      struct page *p);
+MI_MUST int store_pages_make_page_from_cache(struct remote *r, int64_t session,
+                                             const struct remote_ask *ask, struct page **ret);
+void store_pages_cache_page(struct remote *r, int64_t session, const struct remote_ask *ask,
+                            struct page *p);
 /* Reads the calls of the sessions in `ask`, whose ids are in `session`. *ret has the calls of the
  * first session; the calls of the other sessions are cached. */
-MI_MUST int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64_t *session,
-                             struct page **ret);
+MI_MUST int store_pages_read_calls(struct remote *r, const struct remote_ask *ask,
+                                   const int64_t *session, struct page **ret);
 /* Reads a page of calls of a session from the store. Also reads, and caches, the calls of the
  * sessions that a statement will probably ask for next. */
-MI_MUST int pages_get_calls(struct remote *r, int64_t session, const struct remote_ask *ask,
-                            struct page **ret);
+MI_MUST int store_pages_get_calls(struct remote *r, int64_t session, const struct remote_ask *ask,
+                                  struct page **ret);
 
 #endif

@@ -1,4 +1,4 @@
-#include "replay/compare/near.h"
+#include "replay/compare/pair_lists.h"
 
 #include <assert.h>
 
