@@ -69,9 +69,9 @@ struct proxy {
 
 /* ---- server_process.c ---- */
 
+void server_process_announce_itself(void *data); /* data: a struct proxy; see struct child */
 /* Starts a server process. Returns 0, or MI_EIO: then the error was logged, and exit_status and
  * start_error are set. */
-void server_process_announce_itself(void *data); /* data: a struct proxy; see struct child */
 MI_MUST int server_process_start(struct proxy *p, struct process_pipes *ret);
 void server_process_connect(struct proxy *p, struct process_pipes pipes);
 /* Appends a sentence, without a full stop, that says how the last process ended. */

@@ -70,7 +70,7 @@ static void set_start_error(struct proxy *p, const char *server, int e)
 void server_process_announce_itself(void *data)
 {
     struct proxy *p = data;
-    describe_running_server(&p->running, getpid(), getpgrp());
+    describe_running_server(&p->running, getpid(), getpid());
     recorder_set_server(p->recorder, &p->running);
 }
 

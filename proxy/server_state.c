@@ -157,7 +157,7 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                                                              REJECT_UNREAD},
                                       [SERVER_EV_OUTPUT_CLOSED] = {SERVER_DRAINING_OUTPUT_CLOSED},
                                       DRAIN_ENDS},
-    [SERVER_DRAINING_OUTPUT_CLOSED] = {[SERVER_EV_TIMEOUT] = {SERVER_STOPPING, DISCONNECT | KILL,
+    [SERVER_DRAINING_OUTPUT_CLOSED] = {[SERVER_EV_TIMEOUT] = {SERVER_STOPPING, STOP,
                                                               SERVER_CAUSE_CLOSED},
                                        DRAIN_ENDS},
     [SERVER_KILLED] = {[SERVER_EV_EXITED] = {SERVER_KILLED, DISCONNECT},

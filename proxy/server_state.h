@@ -52,7 +52,7 @@ enum server_state {
     SERVER_DRAINING,      /* RUNNING, but the client closed its output and awaits answers */
     /* like DRAINING, and the server closed its stdin; the server may never exit */
     SERVER_DRAINING_INPUT_CLOSED,
-    /* like DRAINING, and the server closed its stdout: it should exit, or is killed */
+    /* like DRAINING, and the server closed its stdout: it should exit, or is stopped */
     SERVER_DRAINING_OUTPUT_CLOSED,
     SERVER_KILLED, /* the process is being killed; a restart follows if allowed */
     SERVER_EXITED, /* the process exited; its output is being read */
@@ -192,12 +192,11 @@ MI_MUST unsigned server_state_apply_event(struct server_machine *s, enum server_
  * not change; 0: never. */
 int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 
-/* Restarts the deadlines of a repeated initialize and of the answer to a liveness ping. Call this
- * function if the proxy did not read the server's output, or the server got no processor. */
+/* Restarts the deadline of the state, if it has one: that of a repeated initialize, of the answer
+ * to a liveness ping, or of the exit after a stream was closed (*DRAINING*). Call this function if the proxy did not read the server's output, or the server got no processor. */
 void server_state_extend_deadline(struct server_machine *s, int64_t now_us);
-/* Call this function if this process did not run for `us` microseconds: moves the deadlines of a
- * repeated initialize and of a liveness ping by `us`. After that, no such deadline is earlier than
- * least_us from now. */
+/* Call this function if this process did not run for `us` microseconds: moves the same
+ * deadline by `us`. After that, it is not earlier than least_us from now. */
 void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_t least_us,
                                     int64_t now_us);
 /* True in the states in which TIMEOUT changes nothing before due_us. */

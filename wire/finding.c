@@ -162,13 +162,15 @@ static const struct {
                              "Some clients then close the connection."},
     [FIND_LATE_ANSWER] =
         {"late-answer", SEVERITY_NOTE,
-         "The answer belongs to a request that had been cancelled, or whose deadline had passed.",
+         "The answer belongs to a request that had been cancelled, whose deadline had passed, or "
+         "that was answered because the server hung.",
          "After a cancellation this is normal: the answer and the cancellation crossed on the way. "
          "After a `timeout`, the tool is slow."},
     [FIND_LATE_PROGRESS] =
         {"late-progress", SEVERITY_NOTE,
-         "The message reports progress of a request whose deadline had passed, or acknowledges a "
-         "stream for the second time; the message was dropped.",
+         "The message reports progress of a request whose deadline had passed or that was answered "
+         "because the server hung, or acknowledges a stream for the second time; the message was "
+         "dropped.",
          "The server continues with work whose result nobody waits for: it should handle "
          "`notifications/cancelled`."},
     [FIND_OWN_REQUEST] = {"own-request", SEVERITY_NOTE,

@@ -4,9 +4,10 @@
  * ended the session: it crashed more often than it is restarted, it hung, it closed its output, or
  * it answered `initialize` differently after a restart.
  * A session that the client left within FAILING_WAIT_US did not fail, although no request was
- * answered. A session without a request that did not fail is skipped.
+ * answered. A session that did not fail, but in which the server answered nothing, is skipped.
  * The check reads the sessions of the last FAILING_DAYS days, except imported ones. For each
- * server, it counts the failed sessions after the last session that did not fail.
+ * server, it counts the failed sessions after the last session in which the server answered and
+ * that did not fail.
  *
  * Blocks    on the vault. */
 #include "cli/doctor/checks.h"
@@ -33,8 +34,8 @@
 #define DAY_US (INT64_C(86400) * 1000000)
 
 struct failing_server {
-    bool done;      /* a session that did not fail was found, so older sessions do not count */
-    int64_t failed; /* number of failed sessions since the last session that did not fail */
+    bool done;      /* a session that worked was found, so older sessions do not count */
+    int64_t failed; /* number of failed sessions after that session */
     int64_t id, last_seq, at_us; /* session id, last seq and time of the newest failed session */
     char what[WHAT_MAX];         /* description of the newest failure */
 };

@@ -210,6 +210,9 @@ int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_i
         return MI_ENOMEM;
     struct parts parts = gather_request_texts(m, id, token);
     size_t cost = sizeof(struct pending) + parts.n;
+    while (cost > PENDING_BYTES_MAX - t->bytes && t->cancelled.oldest != NULL)
+        pending_remove(t,
+                       t->cancelled.oldest); /* a cancelled request must not displace an open one */
     if (t->open.count == PENDING_MAX || cost > PENDING_BYTES_MAX - t->bytes)
         return MI_EFULL;
     struct pending *p = malloc(cost);

@@ -63,7 +63,8 @@ uint64_t request_find_seq_of_refused(struct traffic *t, struct json_value id)
 {
     bool type_changed;
     uint64_t hash = rpc_id_hash_json(id);
-    if (pending_find(&t->open[ROW_C2S], id, &type_changed) != NULL && !type_changed)
+    const struct pending *p = pending_find(&t->open[ROW_C2S], id, &type_changed);
+    if (p != NULL && !p->cancelled && !type_changed)
         return 0;
     /* search the newest request first */
     for (size_t n = 1; n <= REFUSED_MAX && n <= t->refused_next; n++) {

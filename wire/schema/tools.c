@@ -108,25 +108,26 @@ static void tools_add_or_replace(struct tools *t, struct slice name, struct slic
     size_t at, size = name.n + text.n;
     struct tool new;
     bool known = tools_find_index_of_name(t, name, &at);
-    bool full = t->n == TOOLS_MAX || size > TOOLS_BYTES_MAX - t->bytes;
-    if (!known && full && t->swept != t->generation) {
+    if (known) {
+        t->tool[at].generation = t->generation;
+        if (slice_eq(t->tool[at].text, text))
+            return;
+    }
+    size_t old = known ? get_tool_size(&t->tool[at]) : 0; /* size of the definition to replace */
+    bool full = (!known && t->n == TOOLS_MAX) || size > TOOLS_BYTES_MAX - (t->bytes - old);
+    if (full && t->swept != t->generation) {
         tools_remove_unlisted(t);
-        /* find the index at which to insert the tool, because removing tools has changed it */
+        /* find the index of the tool again, because removing tools has changed it */
         (void)tools_find_index_of_name(t, name, &at);
     }
-    if (known && slice_eq(t->tool[at].text, text)) {
-        t->tool[at].generation = t->generation;
-        return;
-    }
-    size_t others = t->bytes - (known ? get_tool_size(&t->tool[at]) : 0);
-    if (size > TOOLS_BYTES_MAX - others ||
+    if (size > TOOLS_BYTES_MAX - (t->bytes - old) ||
         (!known && !(t->n < TOOLS_MAX && GROW(t->tool, t->n, t->cap))) ||
         !tool_open(&new, name, text)) {
         t->overflow = true;
         return;
     }
     if (known) {
-        t->bytes = others;
+        t->bytes -= old;
         tool_close(&t->tool[at]);
     } else {
         memmove(&t->tool[at + 1], &t->tool[at], (t->n - at) * sizeof *t->tool);

@@ -535,6 +535,11 @@ static void test_pending_table_at_its_byte_limit_is_full(void **state)
     }
     assert_true(n > 250 && n < 280);
     assert_int_equal(t.open.count, n);
+    pending_mark_cancelled(&t, t.open.oldest);
+    pending_mark_cancelled(&t, t.open.oldest);
+    assert_int_equal(add_text(&t, buf_str(&b), &p), 0); /* takes the memory of a cancelled one */
+    assert_int_equal(t.open.count, n - 1);
+    assert_int_equal(t.cancelled.count, 1);
     add_id(&t, "1", 7); /* a small one still fits */
     assert_int_equal(find(&t, "1"), 7);
     buf_close(&b);

@@ -111,6 +111,19 @@ static void test_tools_new_definition_counts_instead_of_the_old_one(void **state
         assert_true(has(&t, "big") && tools_are_complete(&t));
         buf_close(&list);
     }
+    /* another tool has grown and fits only without "big", which is not listed any more */
+    page(&t, "{'tools':[{'name':'big'},{'name':'small'}]}", 0);
+    for (int i = 0; i < 2; i++) {
+        struct buf list = {0};
+        buf_printf(&list, "{'tools':[{'name':'%s','description':'", i == 0 ? "big" : "small");
+        for (size_t k = 0; k < TOOLS_BYTES_MAX / 4 * 3; k++)
+            buf_addc(&list, 'x');
+        buf_printf(&list, "'}%s]}", i == 0 ? ",{'name':'small'}" : "");
+        page(&t, buf_str(&list), 0);
+        assert_true(has(&t, "small") && tools_are_complete(&t));
+        buf_close(&list);
+    }
+    assert_int_equal(t.n, 1);
     tools_close(&t);
 }
 
