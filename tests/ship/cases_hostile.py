@@ -150,7 +150,7 @@ def _(t):
     said = t.cluster.psql("SELECT mcp_interposer.make_partitions(now(), now() + interval '1 month')", check=False)
     assert "lock timeout" in said, said
     done = subprocess.run([SHIP, "init", t.cluster.url()], capture_output=True, text=True, env=vault.env, timeout=DEADLINE)
-    assert done.returncode == 3 and "another connection has a transaction open" in done.stderr, done
+    assert done.returncode == 3 and "another connection has an open transaction" in done.stderr, done
     assert t.cluster.psql(read.format("messages")) == "10"
     open_one.stdin.close()
     open_one.wait(DEADLINE)
