@@ -393,7 +393,7 @@ static void on_server_signalled(struct child *c, int sig)
     char detail[64];
     snprintf(detail, sizeof detail, "{\"signal\":%d}", sig);
     journal_append_event(p->journal, "kill", detail);
-    log_warn("sent signal %d to the server, which had not exited: server=%s", sig, p->cfg->name);
+    log_warn("sent signal %d to the server: server=%s", sig, p->cfg->name);
 }
 
 /* Reads the last output of a process that is gone. While the session goes on, the last messages of

@@ -220,7 +220,8 @@ static const struct {
                       "If the tool is slow, give it more time with `--timeout tool:NAME=5m`, or "
                       "let it report progress."},
     [FIND_SERVER_GONE] = {"server-gone", SEVERITY_ERROR,
-                          "The server exited, or closed its stdin, before it answered.",
+                          "The server exited, closed its stdin or stdout, or was killed, before it "
+                          "answered.",
                           "The server probably crashed: `mcp-interposer show` prints the last "
                           "lines of its stderr, and the exit status of the session."},
     [FIND_INTERRUPTED] =

@@ -46,7 +46,10 @@ static const struct opt unwrap_opts[] = {
     "mcporter, fx, abacus, amp, vibe, continue, hermes, openclaw. Their files in the\n"             \
     "home directory and in the working directory are edited, those of plugins are\n"               \
     "only listed. clients.md names all these files (`help` prints its path).\n"                    \
-    "A client reads its file when it starts: restart it.\n"
+    "A client reads its file when it starts: restart it.\n"                                        \
+    "\n"                                                                                          \
+    "Exit status: 0 done; 1 with --dry-run if a file would change; 2 usage error;\n"              \
+    "3 failure.\n"
 
 static const char wrap_about[] =
     "SERVER is a name in the file; by default, all servers that are started by a\n"
