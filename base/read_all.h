@@ -1,7 +1,7 @@
 /* read_all.h - reads a whole file into a buffer, despite interruptions and short reads.
  *
  * Owns      nothing: the bytes are appended to the caller's buffer.
- * Errors    an errno: EFBIG: the file has more than `max` bytes; ENOMEM; or that of the failed
+ * Errors    an errno: EFBIG: the buffer would get more than `max` bytes; ENOMEM; or that of the failed
  *           system call. Then the buffer has the bytes that were read.
  * Blocks    on the file. */
 #ifndef MI_BASE_READ_ALL_H

@@ -56,8 +56,9 @@ enum ring_trouble {
 };
 
 /* The first page of the file. First the members that never change, then those that the writer
- * changes, then those that the reader changes. Two exceptions: the writer also clears
- * `reader_sleeps`, and the reader sets `ended` if the writer has died. */
+ * changes, then those that the reader changes. Three exceptions: the writer also
+ * clears `reader_sleeps`, the reader sets `ended` if the writer has died, and the server's process
+ * sets server_* before it executes its program. */
 struct ring_shared {
     _Atomic uint32_t magic; /* written last: a file without this number is not a journal */
     uint32_t version;

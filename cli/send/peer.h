@@ -33,7 +33,7 @@ enum peer_greeting {
     PEER_SILENT,  /* the server has not answered */
 };
 
-/* Loads the recording. source: borrowed; NULL: there is no recording. */
+/* Loads the recording. source: borrowed; NULL: no recording is used. */
 MI_MUST int peer_load_recording(struct peer *p, struct source *source);
 /* Starts the server. dir: its working directory; NULL: that of this process. name: name of the
  * recorded session; NULL: derived from the command. from: the request that is sent again, UID:SEQ

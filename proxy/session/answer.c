@@ -376,7 +376,7 @@ void answer_request_of_ended_server(struct traffic *t, struct pending *p, enum c
 static void abandon_answered_request(struct traffic *t, struct pending *p)
 {
     request_abandon(t, ROW_C2S, p);
-    p->answered_for = true;
+    p->answered_by_proxy = true;
 }
 
 void answer_request_of_hung_server(struct traffic *t, struct pending *p, const char *why)

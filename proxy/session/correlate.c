@@ -123,7 +123,7 @@ static bool handle_progress_notification(struct traffic *t, struct message *x)
         of = open->oldest;
     if (of != NULL && !of->cancelled)
         timers_restart_after_progress(&t->timers, of, journal_now_us(t->journal));
-    return p == NULL || !p->answered_for || t->validate == VALIDATE_NONE;
+    return p == NULL || !p->answered_by_proxy || t->validate == VALIDATE_NONE;
 }
 
 /* Returns false for an acknowledgement that must not reach the client: the second one for a

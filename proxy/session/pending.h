@@ -68,7 +68,7 @@ struct pending {
     bool cancelled; /* the request was cancelled or abandoned: a late answer is dropped */
     /* the interposer has answered, because of a deadline or a hung server: a late progress
      * notification is dropped */
-    bool answered_for;
+    bool answered_by_proxy;
     bool was_read;     /* a server process that has ended had read the request */
     bool acknowledged; /* the client has got the acknowledgement of this subscription */
     /* this subscription was sent again, and the client must not get a second acknowledgement */

@@ -149,6 +149,15 @@ static int add_damage_event(struct store *s, struct ring *r)
     return st;
 }
 
+static int store_running_row(struct store *s, const struct running *r, struct buf *error)
+{
+    writer_set_lock_timeout(s->w, STORE_WAIT_US);
+    int st = writer_store_running_row(s->w, s->session_id, r);
+    if (st < 0)
+        buf_adds(error, writer_error(s->w));
+    return st;
+}
+
 /* Closes the session of a killed proxy. Its row in `running` stays while processes of the server
  * are left. */
 static int close_killed_session(struct store *s, const struct ring_shared *page)
@@ -167,7 +176,7 @@ static int close_killed_session(struct store *s, const struct ring_shared *page)
         bool changed = running_copy_shared_server(r, page);
         forget = read_running_process_group(r, left, MI_COUNT(left)) == 0;
         if (changed && !forget)
-            st = running_list_store_server(s->dir.path, s->session_id, r, &error);
+            st = store_running_row(s, r, &error);
     }
     if (st == 0)
         st = end_dead_running_session(s->dir.path, s->session_id, forget, &error);

@@ -44,7 +44,7 @@ struct live_session_tool {
 typedef void (*live_session_message_fn)(void *ctx, const struct rpc *m, const char *refused);
 
 struct live_session {
-    struct source *source;         /* borrowed; NULL: there is no recording */
+    struct source *source;         /* borrowed; NULL: no recording is used */
     struct live *server;           /* borrowed */
     struct buf *error;             /* borrowed */
     int64_t timeout_us;            /* deadline for each answer; progress restarts it; 0: no limit */

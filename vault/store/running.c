@@ -301,39 +301,6 @@ static int running_list_run_statement(sqlite3 *db, const char *sql, int64_t id)
     return rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-static int store_server_of_session(sqlite3 *db, int64_t id, const struct running *r)
-{
-    sqlite3_stmt *q = NULL;
-    int rc = sqlite3_prepare_v2(db,
-                                "UPDATE running SET server_pid = ?2, server_start = ?3,"
-                                " server_group = ?4, server_session = ?5 WHERE session_id = ?1",
-                                -1, &q, NULL);
-    if (rc == SQLITE_OK) {
-        sqlite3_bind_int64(q, 1, id);
-        sqlite3_bind_int64(q, 2, r->server_pid);
-        sqlite3_bind_int64(q, 3, (int64_t)r->server_start);
-        sqlite3_bind_int64(q, 4, r->server_group);
-        sqlite3_bind_int64(q, 5, r->server_session);
-        rc = sqlite3_step(q);
-    }
-    sqlite3_finalize(q);
-    return rc == SQLITE_DONE ? 0 : failure_keep(db);
-}
-
-int running_list_store_server(const char *vault, int64_t session_id, const struct running *r,
-                              struct buf *error)
-{
-    sqlite3 *db;
-    int st = running_list_connect(&db, vault, true, error);
-    if (st == 0) {
-        st = store_server_of_session(db, session_id, r);
-        if (st == MI_ESTORE)
-            (void)running_list_set_error(db, vault, error);
-    }
-    sqlite3_close(db);
-    return st == MI_ENOENT ? 0 : st;
-}
-
 /* Seals a session that this process has closed. Does nothing if the vault has no evidence. */
 static int seal_running_session(sqlite3 *db, int64_t id)
 {

@@ -26,7 +26,7 @@
 struct running_row {
     int64_t session_id;
     char uid[32], name[80], host[256], client[80]; /* `client` is clientInfo.name, or "" */
-    /* `last_at_us`: time of the last message; if there is no message, start of the session */
+    /* `last_at_us`: time of the last message; without messages, the start of the session */
     int64_t started_at_us, last_at_us;
     bool ended; /* true: the session has ended, but its row in `running` still exists */
     struct running r;
@@ -75,10 +75,6 @@ bool running_client_has_exited(const struct running *r);
  * number. Returns 0 if there are none, or if another group may have the same id by now. */
 size_t read_running_process_group(const struct running *r, struct process *ret, size_t max);
 
-/* Sets the server in the row of a session. The other members of *r are not stored. Returns 0,
- * MI_ESTORE or MI_ENOMEM. */
-MI_MUST int running_list_store_server(const char *vault, int64_t session_id,
-                                      const struct running *r, struct buf *error);
 /* Closes the session of a dead proxy, unless it is closed already: sets its end_reason to `killed`,
  * and its end to the time of its last message. A closed session is sealed again if its recorder has
  * stored more records since the seal. forget: also removes the session's row in `running`, because

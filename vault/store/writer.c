@@ -238,7 +238,7 @@ static int writer_switch_to_session(struct writer *s, int64_t session_id)
 
 /* Returns the message of a row for call_batch_add_message(). Its texts, except the body, are those
  * of `copy`, the copy of the row in the batch; they are valid until the batch is inserted. The body
- * is that of the row `r`; if r->result is set, there is no body. */
+ * is that of the row `r`; it is empty if r->result is set. */
 static struct call_message call_message_of_added_row(const struct row *r,
                                                      const struct batch_row *copy)
 {

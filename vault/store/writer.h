@@ -64,8 +64,7 @@ MI_MUST int writer_store_running_row(struct writer *s, int64_t session_id, const
 /* These functions store, read and remove the position up to which the journal of a session is
  * stored. Call writer_store_journal_position() in the transaction that stores the entries before
  * the position, so that each entry is stored exactly once. writer_read_journal_position() returns 0
- * in
- * *ret if there is no position. */
+ * in *ret if no position is stored. */
 MI_MUST int writer_store_journal_position(struct writer *s, int64_t session_id, uint64_t position);
 MI_MUST int writer_read_journal_position(struct writer *s, int64_t session_id, uint64_t *ret);
 MI_MUST int writer_remove_journal_position(struct writer *s, int64_t session_id);

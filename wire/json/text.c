@@ -148,8 +148,8 @@ struct slice json_string_first_bytes(const char *quote, size_t max)
     struct slice head = {quote + 1, 0};
     const char *quote_end = memchr(head.p, '"', max);
     size_t n = quote_end != NULL ? (size_t)(quote_end - head.p) : max;
-    /* without a backslash in these n bytes, the string ends at `quote_end`; if there is no quote,
-     * the string has at least `max` bytes */
+    /* without a backslash in these n bytes, the string ends at `quote_end`; without a quote, the
+     * string has at least `max` bytes */
     if (memchr(head.p, '\\', n) == NULL)
         return text_prefix((struct slice){head.p, quote_end != NULL ? n : max + 1}, n);
     /* Finds the next quotation mark, which may be escaped, or the end of the first `max` bytes. */
